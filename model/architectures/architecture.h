@@ -1,0 +1,34 @@
+// The architectures octlm runs: one explicit list, one file per model_type. An architecture says which
+// config fields it honours and exactly which tensors its checkpoint holds; the decoder's layer reads
+// like the paper in model/decoder.cpp. To add one: a file named like its model_type, a row in
+// architecture.cpp, and an experiment.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+#include "model/tensor.h"
+
+namespace octlm::model {
+
+// A tensor that a checkpoint of this config must hold, in the checkpoint's own name.
+struct ExpectedTensor {
+  std::string name;  // "model.layers.3.self_attn.q_proj.weight"
+  Shape shape;       // [out_features, in_features] for projections, as stored
+};
+
+struct Architecture {
+  const char* name;        // config.json's architectures[0]
+  const char* model_type;  // config.json's model_type
+  bool qk_norm;
+};
+
+// Every architecture that can be run, in the order of the list.
+std::span<const Architecture> architectures();
+
+// All tensors of a checkpoint with this config, lm_head.weight only when it is not tied.
+std::vector<ExpectedTensor> expected_tensors(const Config& config);
+
+}  // namespace octlm::model
