@@ -1,0 +1,183 @@
+# shellcheck shell=bash
+# The steps that ./octlm takes before it hands over to the program. Each looks first, does only what
+# is missing, says what it does and how large it is, and writes its stamp last, so that a step that
+# was interrupted is done again. A stamp is a copy of the step's input: a changed input is seen.
+#
+# REQUIRES: $OCTLM_ROOT is the checkout, and stdout is already turned to stderr.
+
+readonly root="${OCTLM_ROOT:?}"
+readonly stamps="$root/build/setup" # of the steps outside the environment and the build tree
+readonly venv="$root/.venv"         # holds its own stamps, so that removing it removes them
+readonly release="$root/build/release"
+readonly program="$release/octlm"
+
+say() { printf '[octlm] %s\n' "$*" >&2; }
+refuse() { local code="$1"; shift; say "$*"; exit "$code"; }
+
+# --- Debian packages -------------------------------------------------------------------------------
+
+debian_packages() {
+  local list="$root/setup/debian-packages.txt" missing
+  cmp -s "$list" "$stamps/debian-packages" && return
+  if command -v dpkg-query >/dev/null; then
+    mapfile -t missing < <(missing_packages "$list")
+    ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
+  else
+    say "not a Debian system: what setup/debian-packages.txt lists is taken to be installed"
+  fi
+  cp "$list" "$stamps/debian-packages"
+}
+
+missing_packages() { # prints the packages of the list file $1 that dpkg does not show as installed
+  local wanted
+  mapfile -t wanted < <(sed 's/#.*//; /^[[:space:]]*$/d' "$1")
+  comm -23 <(printf '%s\n' "${wanted[@]}" | sort) \
+    <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null | sed -n 's/^installed //p' | sort)
+}
+
+install_packages() {
+  local as_root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || refuse 4 "Debian packages are missing, and neither root nor sudo is here to install them: apt-get install $*"
+    as_root=(sudo)
+    [[ -t 0 ]] || as_root=(sudo -n)
+  fi
+  local command=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@")
+  say "Debian packages: $# of the list are missing (a few hundred MB on a bare system, once): ${command[*]}"
+  confirmed || refuse 4 "not installed; octlm needs: apt-get install $*"
+  [[ -n "$(find /var/lib/apt/lists -name '*_Packages*' -print -quit 2>/dev/null)" ]] || "${as_root[@]}" apt-get update || true
+  "${command[@]}" </dev/null && return
+  say "that failed; trying once more with fresh package lists"
+  { "${as_root[@]}" apt-get update && "${command[@]}" </dev/null; } ||
+    refuse 4 "the Debian packages could not be installed (no network, or no permission?); octlm needs: apt-get install $*"
+}
+
+confirmed() { # on a terminal asks once; otherwise goes ahead
+  [[ -t 0 && -t 2 ]] || return 0
+  local answer
+  read -r -p '[octlm] run it? [Y/n] ' answer >&2
+  [[ -z "$answer" || "$answer" == [Yy]* ]]
+}
+
+# --- Python environment ----------------------------------------------------------------------------
+# Three levels, each contained in the next: build, checkpoints, reference.
+
+requirements_of() {
+  case "$1" in
+    build) echo "$root/setup/requirements-build.txt" ;;
+    checkpoints) echo "$root/setup/checkpoints/requirements.txt" ;;
+    reference) echo "$root/reference/requirements.txt" ;;
+  esac
+}
+
+describe_level() {
+  case "$1" in
+    build) echo "pybind11 and uv (60 MB, once)" ;;
+    checkpoints) echo "numpy, gguf, safetensors, huggingface_hub (about 150 MB, once)" ;;
+    reference) echo "torch 2.11.0, transformers 4.57.6 and what they need (about 5 GB, once)" ;;
+  esac
+}
+
+python_environment() { # brings .venv to at least the level $1
+  virtual_environment
+  level_current "$1" && return
+  if ! level_current build; then
+    say "python environment, to build: $(describe_level build)"
+    "$venv/bin/python" -I -m pip install --quiet --no-deps --require-hashes -r "$(requirements_of build)" ||
+      refuse 4 "python packages could not be installed (no network?); run the same command again to go on"
+    stamp_level build
+  fi
+  [[ "$1" == build ]] || install_level "$1"
+}
+
+install_level() { # checkpoints or reference, with the uv of the build level
+  local verb=(install -r)
+  [[ "$1" == reference ]] && verb=(sync) # it holds the others, so nothing else belongs there
+  say "python environment, $1: $(describe_level "$1")"
+  UV_PYTHON_DOWNLOADS=never "$venv/bin/uv" pip "${verb[0]}" --python "$venv/bin/python" \
+    --require-hashes "${verb[@]:1}" "$(requirements_of "$1")" ||
+    refuse 4 "python packages could not be installed (no network?); run the same command again to go on"
+  [[ "$1" == reference ]] && stamp_level checkpoints
+  stamp_level "$1"
+}
+
+level_current() { cmp -s "$(requirements_of "$1")" "$venv/octlm-$1"; }
+stamp_level() { cp "$(requirements_of "$1")" "$venv/octlm-$1"; }
+
+venv_identity() { # the interpreter behind .venv, and where .venv was made
+  printf '%s %s\n' "$(readlink -f "$venv/bin/python")" "$venv"
+}
+
+virtual_environment() {
+  [[ -x "$venv/bin/python" && -f "$venv/octlm-venv" && "$(<"$venv/octlm-venv")" == "$(venv_identity)" ]] && return
+  if [[ -e "$venv" && ! -f "$venv/octlm-begun" ]]; then
+    refuse 4 "$venv was not made by octlm: move it away, octlm needs the place"
+  fi
+  local python
+  python="$(choose_python)"
+  say "python environment: making .venv with $python"
+  rm -rf "$venv"
+  mkdir "$venv"
+  touch "$venv/octlm-begun"
+  "$python" -I -m venv "$venv" || refuse 4 "$python could not make a virtual environment in $venv"
+  venv_identity >"$venv/octlm-venv"
+}
+
+choose_python() { # prints the first python3 on PATH if it fits, else Debian's
+  local first debian=/usr/bin/python3 fit
+  first="$(command -v python3 || true)"
+  if [[ -n "$first" && "$first" != "$debian" ]]; then
+    fit="$("$first" -I "$root/setup/python_probe.py" 2>/dev/null || echo "? does not run")"
+    [[ "$fit" == *" "* ]] || { echo "$first" && return; }
+    say "$first (Python ${fit%% *}) ${fit#* }: taking $debian instead"
+  fi
+  fit="$("$debian" -I "$root/setup/python_probe.py" 2>/dev/null || echo "? is not there")"
+  [[ "$fit" == *" "* ]] && refuse 4 "$debian (Python ${fit%% *}) ${fit#* }: octlm needs Python 3.10 to 3.13 with headers and a shared library"
+  echo "$debian"
+}
+
+# --- Build -----------------------------------------------------------------------------------------
+
+build() { # builds the target $1 if anything changed since it was last built
+  target_current "$1" && return
+  configure
+  say "building $1 in build/release (the first time takes some minutes)"
+  touch "$release/octlm-building"
+  (cd "$root" && cmake --build --preset release --target "$1") || refuse 4 "the build of $1 failed: see above"
+  mv "$release/octlm-building" "$release/octlm-built-$1"
+}
+
+target_current() { # looks at files and folders, for a removed file changes only its folder
+  local stamp="$release/octlm-built-$1"
+  [[ -f "$stamp" && -f "$release/octlm-python" && "$(<"$release/octlm-python")" == "$(<"$venv/octlm-venv")" ]] || return
+  [[ -z "$(find "$root"/{model,verify,reference,experiments,bench,cmake,setup,CMakeLists.txt,CMakePresets.json} \
+    -name __pycache__ -prune -o -newer "$stamp" -print -quit 2>/dev/null)" ]]
+}
+
+configure() { # a build tree made for another interpreter, or moved, starts afresh
+  [[ -f "$release/octlm-python" && "$(<"$release/octlm-python")" == "$(<"$venv/octlm-venv")" ]] && return
+  say "configuring build/release"
+  (cd "$root" && cmake --preset release --fresh -DOCTLM_PYTHON="$venv/bin/python") ||
+    refuse 4 "cmake could not configure the build: see above"
+  cp "$venv/octlm-venv" "$release/octlm-python"
+}
+
+# --- Checkpoints -----------------------------------------------------------------------------------
+
+missing_checkpoints() { # prints what the run selected by the arguments needs and lacks
+  # Arguments that the program refuses need nothing: it says why when it gets them for the run.
+  "$program" missing-checkpoints "$@" 2>/dev/null || true
+}
+
+fetch() { # the checkpoints package; stdout is the folder
+  PYTHONPATH="$root/setup" "$venv/bin/python" -m checkpoints fetch "$@"
+}
+
+fetch_all() { # fetches the named checkpoints; without a network goes on, for what needs them says so
+  local name code
+  for name in "$@"; do
+    code=0
+    fetch "$name" || code=$?
+    ((code == 0 || code == 4)) || refuse 4 "the checkpoint $name could not be made"
+  done
+}
