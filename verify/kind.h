@@ -1,0 +1,73 @@
+// A kind is what an experiment does; a spec is what is claimed. A kind reads its own part of the spec
+// (strictly), plans comparisons, and measures them one at a time. It never decides: criteria alone do,
+// in verify/criteria.cpp, the same way for every kind.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "verify/metric_value.h"
+#include "verify/spec.h"
+
+namespace octlm::verify {
+
+// What one comparison is of. Together with the experiment's id it is unique in a run.
+struct ComparisonKey {
+  std::string case_name;
+  std::string path;    // "" when the kind has none
+  std::string device;  // "cpu", "cuda"
+  std::string dtype;
+  friend bool operator==(const ComparisonKey&, const ComparisonKey&) = default;
+};
+
+// A comparison that took place. `record` holds the further fields of the `comparison` line of
+// results.jsonl: subject, reference, positions, calls, worst, seconds, peak_bytes, ... (docs/results.md).
+struct Measurement {
+  MetricValues metrics;
+  nlohmann::json record = nlohmann::json::object();
+};
+
+// A comparison that did not take place, and why. Never a pass.
+struct NotRun {
+  std::string reason;
+};
+
+using Outcome = std::variant<Measurement, NotRun>;
+
+// A spec that its kind has read.
+class Experiment {
+ public:
+  virtual ~Experiment() = default;
+
+  // Every comparison the spec asks for, in order: the ones that cannot be made here as well.
+  virtual std::vector<ComparisonKey> comparisons() const = 0;
+
+  // Makes ready what comparisons on this device need (loads engines). Returns why they cannot be run,
+  // with the command that would change that; nullopt when ready. Throws std::exception when something
+  // is broken: that is an `error`.
+  virtual std::optional<NotRun> prepare(const std::string& device) = 0;
+
+  // Measures one comparison. Throws std::exception: that comparison is an `error`, the run goes on.
+  virtual Outcome compare(const ComparisonKey& key) = 0;
+
+  // Frees what prepare() loaded.
+  virtual void release() {}
+};
+
+struct Kind {
+  std::string name;     // "logit_parity"
+  std::string summary;  // one line for `octlm list --kinds`
+  // Metrics it produces, by versioned name: a criterion on any other is refused when the spec is read.
+  std::vector<std::string> metrics;
+  // Faults that must_catch may name (design.md section 6); empty when the kind takes none.
+  std::vector<std::string> faults;
+  // Reads the kind's part of the spec. Throws SpecError.
+  std::function<std::unique_ptr<Experiment>(const Spec&)> read;
+};
+
+}  // namespace octlm::verify
