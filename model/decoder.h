@@ -1,9 +1,11 @@
 // The decoder: token ids in, logits out, for the architectures in model/architectures/. One piece of
-// code for every backend and dtype; what an operation means is in model/ops/.
+// code for every backend and dtype; what an operation means is in model/ops/. Used by one thread at a
+// time, with as many caches as wanted.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -34,6 +36,8 @@ class Decoder {
   Decoder(const Checkpoint& checkpoint, Backend& backend, const Options& options);
   Decoder(const Checkpoint& checkpoint, Backend& backend) : Decoder(checkpoint, backend, Options()) {}
 
+  ~Decoder();
+
   const Config& config() const { return config_; }
   Backend& backend() const { return backend_; }
 
@@ -57,12 +61,22 @@ class Decoder {
     ConstTensorView down_proj;                 // [hidden, intermediate]
   };
   struct Workspace;
+  // The rows that pass through the layers together: absolute positions [first_position, + seq).
+  struct Span {
+    std::int64_t first_position;
+    std::int64_t seq;
+  };
 
+  // The workspace for blocks of `rows` rows, kept from call to call while it is large enough.
+  Workspace& workspace(std::int64_t rows, std::int64_t logit_rows);
   void check_call(std::span<const std::int32_t> ids, std::int64_t first_position, const KvCache& cache,
                   std::span<const std::int64_t> wanted) const;
-  void attention_block(const Layer& layer, std::int64_t layer_index, std::int64_t first_position,
-                       KvCache& cache, Workspace& work) const;
-  void mlp_block(const Layer& layer, Workspace& work) const;
+  void attention_block(const Layer& layer, std::int64_t layer_index, const Span& span, KvCache& cache,
+                       Workspace& work) const;
+  void mlp_block(const Layer& layer, const Span& span, Workspace& work) const;
+  // Final norm and lm_head of the wanted positions, all of them inside `span`.
+  void head(const Span& span, std::span<const std::int64_t> wanted, Workspace& work,
+            const LogitSink& sink) const;
 
   Config config_;
   Backend& backend_;
@@ -72,6 +86,7 @@ class Decoder {
   ConstTensorView norm_;     // [hidden]
   ConstTensorView lm_head_;  // [vocab, hidden]; the embedding when tied
   RopeTable rope_;
+  std::unique_ptr<Workspace> workspace_;
 };
 
 }  // namespace octlm::model

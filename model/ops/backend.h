@@ -9,9 +9,9 @@
 // widened where they are used. A backend is used by one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,7 +49,15 @@ class Backend {
   virtual DType activation_dtype() const = 0;
 
   // Throws std::bad_alloc. Contents are unspecified.
-  Buffer allocate(std::size_t bytes) { return Buffer(this, allocate_bytes(bytes), bytes); }
+  Buffer allocate(std::size_t bytes) {
+    Buffer buffer(this, allocate_bytes(bytes), bytes);
+    allocated_bytes_ += bytes;
+    peak_bytes_ = std::max(peak_bytes_, allocated_bytes_);
+    return buffer;
+  }
+  // The most bytes that buffers of this backend have held at one time: caches and working space.
+  std::size_t peak_bytes() const { return peak_bytes_; }
+
   // Where this backend wants a weight that lives in host memory: the same view on a CPU.
   virtual ConstTensorView place_weight(ConstTensorView host) { return host; }
 
@@ -69,6 +77,9 @@ class Backend {
   friend class Buffer;
   virtual void* allocate_bytes(std::size_t bytes) = 0;
   virtual void release_bytes(void* data, std::size_t bytes) noexcept = 0;
+
+  std::size_t allocated_bytes_ = 0;
+  std::size_t peak_bytes_ = 0;
 };
 
 inline Buffer::Buffer(Buffer&& other) noexcept
@@ -84,7 +95,9 @@ inline Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 inline Buffer::~Buffer() {
-  if (owner_ != nullptr) owner_->release_bytes(data_, bytes_);
+  if (owner_ == nullptr) return;
+  owner_->release_bytes(data_, bytes_);
+  owner_->allocated_bytes_ -= bytes_;
 }
 
 }  // namespace octlm::model
