@@ -1,13 +1,17 @@
-// A kind is what an experiment does; a spec is what is claimed. A kind reads its own part of the spec
-// (strictly), plans comparisons, and measures them one at a time. It never decides: criteria alone do,
-// in verify/criteria.cpp, the same way for every kind.
+// A kind is what an experiment does; a spec is what is claimed. A kind reads its own part of the
+// spec (strictly), plans comparisons, and measures them one at a time. It never decides: criteria
+// alone do, in verify/criteria.cpp, the same way for every kind.
 #pragma once
 
+#include <array>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -26,15 +30,24 @@ struct ComparisonKey {
 };
 
 // A comparison that took place. `record` holds the further fields of the `comparison` line of
-// results.jsonl: subject, reference, positions, calls, worst, seconds, peak_bytes, ... (docs/results.md).
+// results.jsonl: subject, reference, positions, calls, worst, seconds, peak_bytes, ...
+// (docs/results.md). Non-finite numbers may stand in it as they are; the reports write them as
+// strings.
 struct Measurement {
   MetricValues metrics;
   nlohmann::json record = nlohmann::json::object();
 };
 
+// What a comparison can be in need of: the words of `--require`.
+inline constexpr std::array<std::string_view, 3> kNeeds = {"weights", "cuda", "reference"};
+
 // A comparison that did not take place, and why. Never a pass.
 struct NotRun {
-  std::string reason;
+  std::string reason;  // for people, with the command that would change it
+  // One of kNeeds when something is absent here: a device with such a comparison is `not_run`,
+  // never `pass`. "" when there was nothing to do (cached:half of one token) or the engine does not
+  // offer it: the other comparisons decide, and the report lists this one as not checked.
+  std::string needs = {};
 };
 
 using Outcome = std::variant<Measurement, NotRun>;
@@ -47,27 +60,34 @@ class Experiment {
   // Every comparison the spec asks for, in order: the ones that cannot be made here as well.
   virtual std::vector<ComparisonKey> comparisons() const = 0;
 
-  // Makes ready what comparisons on this device need (loads engines). Returns why they cannot be run,
-  // with the command that would change that; nullopt when ready. Throws std::exception when something
-  // is broken: that is an `error`.
+  // Makes ready what comparisons on this device need (loads engines). Returns why they cannot be
+  // run, with the command that would change that; nullopt when ready. Throws std::exception when
+  // something is broken: that is an `error`.
   virtual std::optional<NotRun> prepare(const std::string& device) = 0;
 
   // Measures one comparison. Throws std::exception: that comparison is an `error`, the run goes on.
   virtual Outcome compare(const ComparisonKey& key) = 0;
 
-  // Frees what prepare() loaded.
+  // Frees what prepare() loaded. Called after each device whose prepare() was called.
   virtual void release() {}
 };
 
 struct Kind {
   std::string name;     // "logit_parity"
   std::string summary;  // one line for `octlm list --kinds`
-  // Metrics it produces, by versioned name: a criterion on any other is refused when the spec is read.
+  // Metrics it produces, by versioned name, beside or out of metric_definitions(): a criterion on
+  // any other is refused when the spec is read.
   std::vector<std::string> metrics;
   // Faults that must_catch may name (design.md section 6); empty when the kind takes none.
   std::vector<std::string> faults;
+  // Which of model, reference, subject, cases and parameters it reads. Those are required; the
+  // others are refused, since nobody would read them (`"parameters": {}` is always accepted).
+  std::vector<std::string> parts;
   // Reads the kind's part of the spec. Throws SpecError.
   std::function<std::unique_ptr<Experiment>(const Spec&)> read;
+  // Files the spec refers to (prompts), by the name it gives them: their content enters the digest.
+  // May be empty: there are none.
+  std::function<std::map<std::string, std::filesystem::path>(const Spec&)> files = {};
 };
 
 }  // namespace octlm::verify

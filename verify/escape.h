@@ -1,0 +1,19 @@
+// Text from outside (a model's, a checkpoint's, a user's), made safe for where it is shown.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace octlm::verify {
+
+// For a terminal and for logs, on one line: control characters, DEL, C1, bidirectional overrides,
+// line separators and bytes that are not UTF-8 become \n, \t, \x1b, \u{202e}.
+std::string for_terminal(std::string_view text);
+
+// For a cell of a Markdown table: the same, and nothing in it is markup, HTML or a link.
+std::string for_markdown(std::string_view text);
+
+// How many columns the text takes, counted as code points.
+std::size_t display_width(std::string_view text);
+
+}  // namespace octlm::verify

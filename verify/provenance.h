@@ -1,0 +1,30 @@
+// What produced a result: the code, and the machine.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace octlm::verify {
+
+// sha256 over the sources of model, verify, reference and experiments that this program was built
+// from (verify/code_hash.cmake).
+std::string code_sha256();
+
+std::string version();  // the project's
+
+struct Checkout {
+  std::string commit = "unknown";
+  std::optional<bool> dirty;  // absent when unknown
+};
+// Asks git, at run time. "unknown" when there is no git or no repository at `root`.
+Checkout checkout_state(const std::filesystem::path& root);
+
+// {cpu: {model, features}, threads, memory_bytes, os, kernel, compiler}
+nlohmann::json machine_json();
+
+// The command line as it would be typed: arguments quoted where the shell needs it.
+std::string command_line(int argc, const char* const* argv);
+
+}  // namespace octlm::verify

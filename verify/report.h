@@ -1,0 +1,33 @@
+// A rendering of a run, told of things as they happen. Reports see the result model and nothing
+// else.
+#pragma once
+
+#include <cstdint>
+
+#include "verify/result.h"
+
+namespace octlm::verify {
+
+class Report {
+ public:
+  virtual ~Report() = default;
+  // `comparisons`: how many are planned in all.
+  virtual void run_started(const RunInfo& info, std::int64_t comparisons) {
+    (void)info, (void)comparisons;
+  }
+  // The device's engines are being made ready.
+  virtual void device_started(const ExperimentResult& experiment, const std::string& device) {
+    (void)experiment, (void)device;
+  }
+  virtual void comparison_started(const ExperimentResult& experiment, const ComparisonKey& key) {
+    (void)experiment, (void)key;
+  }
+  virtual void comparison_finished(const ExperimentResult& experiment,
+                                   const ComparisonResult& result) {
+    (void)experiment, (void)result;
+  }
+  virtual void experiment_finished(const ExperimentResult& experiment) { (void)experiment; }
+  virtual void run_finished(const RunResult& run) { (void)run; }
+};
+
+}  // namespace octlm::verify

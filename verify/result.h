@@ -1,0 +1,104 @@
+// What a run found: the one model that every report renders (docs/results.md gives the line
+// format).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "verify/kind.h"
+#include "verify/metric_value.h"
+#include "verify/spec.h"
+
+namespace octlm::verify {
+
+enum class Verdict { kPass, kFail, kNotRun, kError };
+const char* verdict_name(Verdict verdict);  // "pass", "fail", "not_run", "error"
+
+// A comparison that broke.
+struct Broken {
+  std::string what;
+};
+
+struct ComparisonResult {
+  ComparisonKey key;
+  std::variant<Measurement, NotRun, Broken> outcome;
+
+  const Measurement* measurement() const { return std::get_if<Measurement>(&outcome); }
+  const NotRun* not_run() const { return std::get_if<NotRun>(&outcome); }
+  const Broken* broken() const { return std::get_if<Broken>(&outcome); }
+};
+
+// One criterion on one device, over all comparisons that it judges there.
+struct CriterionResult {
+  std::string metric;
+  std::string device;
+  Criterion::Bound bound = Criterion::Bound::kAtMost;
+  std::variant<double, bool> limit;
+  std::optional<MetricValue> value;  // the worst; absent when a comparison lacks the metric
+  std::optional<bool> holds;         // absent when there was no comparison to judge
+  std::optional<double> used;        // value / bound, bound / value for at_least; else absent
+  ComparisonKey where;               // the comparison of `value`, or the one that lacks it
+  std::int64_t comparisons = 0;      // how many it judged
+  // Not in the spec but always in force: a non-finite operand or metric fails.
+  bool implied = false;
+  std::string note;  // why it does not hold, when the numbers alone do not say
+};
+
+struct DeviceResult {
+  std::string device;
+  Verdict verdict = Verdict::kNotRun;
+  std::string reason;            // "" for a pass
+  std::int64_t planned = 0;      // comparisons the spec asks for
+  std::int64_t comparisons = 0;  // of which took place
+};
+
+// What criteria.h makes of an experiment's comparisons.
+struct Judgement {
+  Verdict verdict = Verdict::kNotRun;  // the worst over the devices that ran; not_run if none did
+  std::string reason;                  // "" for a pass on every device
+  std::vector<DeviceResult> devices;   // in the order of the plan
+  std::vector<CriterionResult> criteria;
+};
+
+struct ExperimentResult {
+  std::string id, title, kind, spec_file, spec_sha256;
+  // "unregistered" for all until there is a ledger.
+  std::string label = "unregistered";
+  std::vector<ComparisonResult> comparisons;
+  Judgement judgement;  // filled when the experiment is finished
+  double seconds = 0;
+
+  std::int64_t planned = 0;
+  std::int64_t compared() const;  // comparisons that took place
+};
+
+struct RunInfo {
+  std::string version, commit, code_sha256;
+  std::optional<bool> dirty;  // absent: not a git checkout
+  std::string command;        // the command line, to repeat it
+  std::string started;        // UTC, "2026-01-31T12:00:00Z"
+  std::optional<std::string> ledger_head;
+  nlohmann::json environment = nlohmann::json::object();
+  std::filesystem::path folder;  // where the reports are written
+};
+
+struct Summary {
+  std::int64_t pass = 0, fail = 0, not_run = 0, error = 0;
+  int exit_code = 0;
+  std::string why;  // what decided the exit code, in words
+};
+
+struct RunResult {
+  RunInfo info;
+  std::vector<ExperimentResult> experiments;  // finished ones
+  std::vector<std::string> not_started;       // ids that an interrupted run did not reach
+  int interrupted_by = 0;                     // the signal, or 0
+  Summary summary;
+};
+
+}  // namespace octlm::verify

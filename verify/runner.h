@@ -1,0 +1,63 @@
+// Runs experiments and writes the reports. The one place, with main, that catches.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "verify/kind.h"
+#include "verify/report.h"
+#include "verify/result.h"
+#include "verify/spec.h"
+
+namespace octlm::verify {
+
+// Exit codes, the first that applies (3 is kept for the ledger). A run that was interrupted ends
+// with 128 + the signal (130, 143) whatever it had found until then: it is incomplete, and never 0.
+enum ExitCode : int {
+  kExitPass = 0,     // at least one pass; the rest pass or not_run
+  kExitFail = 1,     // a criterion failed
+  kExitRefused = 2,  // refused before anything was run: arguments, spec, empty selection
+  kExitError = 4,    // something broke, a required thing is absent, or nothing was compared
+};
+
+// Refused before anything was run or written: exit code 2.
+class Refused : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+struct RunItem {
+  Spec spec;
+  std::unique_ptr<Experiment> experiment;
+};
+
+struct RunOptions {
+  // The run's folder is reports/<UTC timestamp>-<n>, and reports/latest links to it ...
+  std::filesystem::path reports = "reports";
+  // ... unless given here; it must not hold the results of another run, and nothing links to it.
+  std::optional<std::filesystem::path> out = {};
+  std::vector<std::string> devices = {};  // only these; empty = every device of the specs
+  std::vector<std::string> require = {};  // words of kNeeds, or "cpu"; absent = exit code 4
+  RunInfo info = {};                      // `started` and `folder` are filled by run()
+  std::string label = "unregistered";
+  std::vector<Report*> more_reports = {};  // beside results.jsonl and summary.md: the console
+};
+
+// Runs them in order. Throws Refused before anything is written (nothing selected, an id twice, a
+// plan that cannot be judged, an unknown word), and std::runtime_error when the reports cannot be
+// written; everything else is in the result, whose summary.exit_code is the program's. While it
+// runs, SIGINT and SIGTERM stop it after the comparison at hand, with the reports written; a second
+// signal kills. REQUIRES that nothing else takes these signals meanwhile (an embedded Python must
+// be initialised without its handlers).
+RunResult run(const RunOptions& options, std::vector<RunItem>& items);
+
+// What summary.exit_code follows from, for tests and for reports read back.
+Summary summarize(const RunResult& run, const std::vector<std::string>& require);
+
+}  // namespace octlm::verify

@@ -1,0 +1,78 @@
+// An experiment as it is claimed: the envelope of a spec file, read strictly (docs/spec-format.md).
+// What model, reference, subject, cases and parameters hold is the kind's to read, as strictly.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "verify/strict_json.h"
+
+namespace octlm::verify {
+
+struct Kind;
+
+struct Criterion {
+  enum class Bound { kAtMost, kAtLeast, kEquals };
+
+  std::string metric;  // "max_abs_error@1"
+  nlohmann::json params = nlohmann::json::object();
+  // Which comparisons it judges: all those whose device, dtype, path and case are the ones given
+  // here.
+  std::map<std::string, std::string> when;
+  Bound bound = Bound::kAtMost;
+  std::variant<double, bool> limit;  // a bool only for kEquals
+  std::string derivation;            // why this value; may be empty for kEquals
+};
+
+const char* bound_name(Criterion::Bound bound);  // "at_most", "at_least", "equals"
+
+struct Spec {
+  std::filesystem::path file;
+  nlohmann::json raw;  // the whole document
+
+  std::string id;  // "EXP-074"
+  std::string title;
+  std::string kind;
+  std::vector<std::string> tags;
+  std::string question;
+  std::string prediction;
+  std::vector<Criterion> criteria;
+  std::vector<std::string> also_record;
+  std::vector<std::string> must_catch;
+  std::string stop_rule;
+
+  // sha256 over everything that can change a verdict: see digest_input.
+  std::string sha256;
+
+  // The kind's parts: "model", "reference", "subject", "cases", "parameters". `part` is for those
+  // the kind lists (they are there, and `cases` is a non-empty array). The readers point into this
+  // Spec.
+  Reader part(const std::string& name) const;
+  bool has_part(const std::string& name) const { return raw.contains(name); }
+
+  bool has_tag(std::string_view tag) const;
+};
+
+// Reads and checks the envelope; the kind's own part is not read (call its `read`, or
+// read_experiment). Throws SpecError.
+Spec read_spec(const std::filesystem::path& file, std::span<const Kind> kinds);
+Spec parse_spec(std::string_view text, const std::filesystem::path& file,
+                std::span<const Kind> kinds);
+
+// The kind called `name`. Throws SpecError with the nearest name.
+const Kind& find_kind(std::string_view name, std::span<const Kind> kinds, const std::string& where);
+
+// What the digest is taken over, as canonical JSON (RFC 8785): {"files": {name: sha256}, "spec":
+// ...}. `spec` is the document less prose: title, question, prediction, each derivation, and the
+// names of cases unless a criterion's `when` refers to them. `files` are those the spec names
+// (Kind::files).
+std::string digest_input(const Spec& spec, const std::map<std::string, std::string>& file_sha256);
+
+}  // namespace octlm::verify
