@@ -7,29 +7,24 @@ import argparse
 import functools
 import sys
 
-from . import hub, smollm2, store, synthetic
+from . import hub, store
+from .catalogue import CHECKPOINTS
 from .failure import BadInput, Failure
 from .progress import say
-
-NAMES = ("smollm2-135m-instruct", *synthetic.CHECKPOINTS)
 
 
 def fetch(name, revision=None):
     """The folder of the checkpoint `name`, made or downloaded if it is not complete in the cache."""
     if "/" in name:
         return fetch_from_hub(hub.resolve(name, revision))
-    if name not in NAMES:
-        raise BadInput(f"there is no checkpoint '{name}': known are {', '.join(NAMES)}, and hub ids ORG/NAME with --revision COMMIT")
+    if name not in CHECKPOINTS:
+        raise BadInput(f"there is no checkpoint '{name}': known are {', '.join(CHECKPOINTS)}, and hub ids ORG/NAME with --revision COMMIT")
     if revision is not None:
         raise BadInput(f"{name} has no revisions: leave --revision away")
-    if name in synthetic.CHECKPOINTS:
-        recipe = synthetic.CHECKPOINTS[name]
-        make, source = functools.partial(synthetic.write, synthetic=recipe), synthetic.source_of(recipe)
-        expected = {"model.safetensors": recipe.weights_sha256}
-    else:
-        make, source, expected = smollm2.write, smollm2.source(), smollm2.EXPECTED
-    return store.present(name, expected) or store.ensure(
-        name, make, name=name, revision=None, source=source, expected=expected)
+    checkpoint = CHECKPOINTS[name]
+    return store.present(name, checkpoint.expected) or store.ensure(
+        name, functools.partial(checkpoint.module().write, checkpoint=checkpoint), name=name, revision=None,
+        source=checkpoint.module().source_of(checkpoint), expected=checkpoint.expected)
 
 
 def fetch_from_hub(checkpoint):
@@ -47,7 +42,7 @@ def fetch_from_hub(checkpoint):
 def arguments_of(argv):
     parser = argparse.ArgumentParser(prog="octlm", description="Puts a checkpoint into the cache and prints its folder.")
     fetch_parser = parser.add_subparsers(dest="command", required=True).add_parser(
-        "fetch", description=f"NAME is one of {', '.join(NAMES)}, or a hub id ORG/NAME.")
+        "fetch", description=f"NAME is one of {', '.join(CHECKPOINTS)}, or a hub id ORG/NAME.")
     fetch_parser.add_argument("name", metavar="NAME")
     fetch_parser.add_argument("--revision", metavar="COMMIT", help="full commit of a hub id")
     fetch_parser.add_argument("--verify", action="store_true", help="hash the files of a present checkpoint again")

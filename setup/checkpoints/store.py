@@ -28,6 +28,10 @@ def root():
     return base / "octlm" / "checkpoints"
 
 
+def write_json(path, value, end="\n"):
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + end, encoding="utf-8")
+
+
 def sha256_of(path, progress=None):
     digest = hashlib.sha256()
     with open(path, "rb") as file:
@@ -75,7 +79,7 @@ def write_manifest(folder, name, revision, source, expected):
             raise NotAsPromised(f"{name}: {file} has sha256 {found}, expected {promised}; nothing was kept of it, "
                                 "fetch again, and report it if the same hash comes back")
     manifest = {"schema": SCHEMA, "name": name, "revision": revision, "source": source, "files": files}
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    write_json(folder / "manifest.json", manifest)
 
 
 @contextlib.contextmanager

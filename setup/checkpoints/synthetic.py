@@ -17,14 +17,12 @@ float32 -> bf16, to nearest even. The resulting sha256 is recorded here and veri
 The file is laid out as Qwen/Qwen3-0.6B's: names sorted, and `lm_head.weight` stored beside
 `model.embed_tokens.weight` with the same bytes although the config says tied.
 """
-import dataclasses
-import json
 import math
 
 import numpy as np
 
 from .progress import MB, Progress, say
-from .store import require_space
+from .store import require_space, write_json
 from .tensor_file import TensorFile
 
 RECIPE = "qwen3-synthetic/1"
@@ -32,66 +30,6 @@ PIECE = 1 << 16  # values drawn at a time: three float64 arrays of this length s
 
 NORMS = {"self_attn.q_norm.weight": (0.4, 0.3), "self_attn.k_norm.weight": (0.2, 0.35), "model.norm.weight": (1.75, 0.25)}
 OTHER_NORMS = (0.0, 0.3)
-
-QWEN3_0_6B = {
-    "architectures": ["Qwen3ForCausalLM"],
-    "attention_bias": False,
-    "attention_dropout": 0.0,
-    "bos_token_id": 151643,
-    "eos_token_id": 151645,
-    "head_dim": 128,
-    "hidden_act": "silu",
-    "hidden_size": 1024,
-    "initializer_range": 0.02,
-    "intermediate_size": 3072,
-    "max_position_embeddings": 40960,
-    "max_window_layers": 28,
-    "model_type": "qwen3",
-    "num_attention_heads": 16,
-    "num_hidden_layers": 28,
-    "num_key_value_heads": 8,
-    "rms_norm_eps": 1e-06,
-    "rope_scaling": None,
-    "rope_theta": 1000000,
-    "sliding_window": None,
-    "tie_word_embeddings": True,
-    "torch_dtype": "bfloat16",
-    "transformers_version": "4.51.0",
-    "use_cache": True,
-    "use_sliding_window": False,
-    "vocab_size": 151936,
-}
-
-# The same function, small enough for tests: few layers, and a vocabulary that holds its own stop ids.
-QWEN3_MINI = QWEN3_0_6B | {
-    "bos_token_id": 0,
-    "eos_token_id": 1,
-    "head_dim": 64,
-    "hidden_size": 256,
-    "intermediate_size": 768,
-    "max_position_embeddings": 4096,
-    "max_window_layers": 3,
-    "num_attention_heads": 8,
-    "num_hidden_layers": 3,
-    "num_key_value_heads": 4,
-    "vocab_size": 2048,
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Synthetic:
-    config: dict
-    seed: int
-    weights_sha256: str
-
-
-CHECKPOINTS = {
-    "qwen3-0.6b-synthetic": Synthetic(
-        QWEN3_0_6B, 603, "28d3039d11eba13c041905d7948d3361f5f614b04b6903da06034073e5d96cf2"),
-    "qwen3-mini-synthetic": Synthetic(
-        QWEN3_MINI, 604, "80fbd9b860e9101ce43001deb6e4a8cc8a48759be5be0a7d27302cd5bf13dfe9"),
-}
-
 
 def entries_of(config):
     """(name, dtype, shape) of every stored tensor, in file order."""
@@ -153,15 +91,10 @@ def write_weights(path, config, seed):
                     progress.add(piece.nbytes)
 
 
-def write_json(path, value):
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-
-
-def write(folder, synthetic):
-    size = sum(2 * math.prod(shape) for _, _, shape in entries_of(synthetic.config))
-    say(f"drawing a synthetic Qwen3 from seed {synthetic.seed} ({size // MB} MB, no network needed)")
+def write(folder, checkpoint):
+    config, size = checkpoint.config, sum(2 * math.prod(shape) for _, _, shape in entries_of(checkpoint.config))
+    say(f"drawing a synthetic Qwen3 from seed {checkpoint.seed} ({size // MB} MB, no network needed)")
     require_space(folder, size)
-    config = synthetic.config
     write_json(folder / "config.json", config)
     write_json(folder / "generation_config.json", {
         "bos_token_id": config["bos_token_id"],
@@ -173,8 +106,8 @@ def write(folder, synthetic):
         "top_p": 0.95,
         "transformers_version": "4.51.0",
     })
-    write_weights(folder / "model.safetensors", config, synthetic.seed)
+    write_weights(folder / "model.safetensors", config, checkpoint.seed)
 
 
-def source_of(synthetic):
-    return {"kind": "synthetic", "recipe": RECIPE, "seed": synthetic.seed, "generator": f"numpy {np.__version__} PCG64"}
+def source_of(checkpoint):
+    return {"kind": "synthetic", "recipe": RECIPE, "seed": checkpoint.seed, "generator": f"numpy {np.__version__} PCG64"}
