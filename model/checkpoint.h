@@ -1,10 +1,10 @@
 // A checkpoint folder: config.json and safetensors files (one model.safetensors, or shards named by
-// model.safetensors.index.json), mapped read-only. Opening does all the accounting: every tensor the
-// architecture needs is there once with its shape, nothing else is there, nothing overlaps, every byte
-// is covered. A checkpoint that opens is a checkpoint that can be computed with.
+// model.safetensors.index.json), mapped read-only. Opening does all the accounting: every tensor
+// the architecture needs is there once with its shape, nothing else is there, nothing overlaps,
+// every byte is covered. A checkpoint that opens is a checkpoint that can be computed with.
 //
-// Storage stays as in the file (BF16, F16, F32): views are into the mapping, no copy is made. A tensor
-// whose offset is not aligned for its dtype is the exception: it is copied once, aligned.
+// Storage stays as in the file (BF16, F16, F32): views are into the mapping, no copy is made. A
+// tensor whose offset is not aligned for its dtype is the exception: it is copied once, aligned.
 // Threads: const after opening, share freely. Lifetime: views live as long as the Checkpoint.
 #pragma once
 
@@ -29,8 +29,9 @@ struct StoredTensor {
 class Checkpoint {
  public:
   struct Options {
-    // Read the whole file into memory instead of mapping it, for network disks where a vanished file
-    // would be an uncatchable bus error under mmap (NVIDIA/TensorRT-LLM#17368).
+    // Read the whole file into memory instead of mapping it, for network disks where a vanished
+    // file would be an uncatchable bus error under mmap (NVIDIA/TensorRT-LLM#17368). Either way a
+    // file that changed while it was being opened is refused.
     bool read_instead_of_map = false;
     // Scan all weights for NaN and infinity when opening (one pass over the file).
     bool check_finite = true;
@@ -57,6 +58,8 @@ class Checkpoint {
   // Stored entries' elements (751,632,384 for Qwen3-0.6B) and distinct parameters (596,049,920).
   std::int64_t stored_elements() const;
   std::int64_t unique_parameters() const;
+  // False once a mapped file was written to in place: what was computed since is worth nothing.
+  bool unchanged() const;
   // The safetensors files read, and files that were seen, ignored and should be mentioned (a stray
   // model.safetensors beside an index: Blaizzy/mlx-vlm#1464).
   const std::vector<std::filesystem::path>& files() const;

@@ -21,6 +21,8 @@ struct RopeScaling {
   double low_freq_factor = 1.0;
   double high_freq_factor = 4.0;
   std::int64_t original_max_position_embeddings = 0;
+
+  friend bool operator==(const RopeScaling&, const RopeScaling&) = default;
 };
 
 struct Config {
@@ -30,7 +32,8 @@ struct Config {
   std::int64_t num_hidden_layers = 0;
   std::int64_t num_attention_heads = 0;
   std::int64_t num_key_value_heads = 0;
-  std::int64_t head_dim = 0;  // explicit, or hidden_size / num_attention_heads when null or absent
+  std::int64_t head_dim =
+      0;  // explicit, or hidden_size / num_attention_heads where Llama leaves it out
   std::int64_t intermediate_size = 0;
   std::int64_t vocab_size = 0;
   std::int64_t max_position_embeddings = 0;

@@ -1,9 +1,10 @@
-// The architectures octlm runs: one explicit list, one file per model_type. An architecture says which
-// config fields it honours and exactly which tensors its checkpoint holds; the decoder's layer reads
-// like the paper in model/decoder.cpp. To add one: a file named like its model_type, a row in
-// architecture.cpp, and an experiment.
+// The architectures octlm runs: one explicit list, one file per model_type. An architecture says
+// which config fields it honours and exactly which tensors its checkpoint holds; the decoder's
+// layer reads like the paper in model/decoder.cpp. To add one: a file named like its model_type, a
+// row in architecture.cpp, and an experiment.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "model/tensor.h"
 
 namespace octlm::model {
+
+class ConfigFields;
+struct FieldRule;
 
 // A tensor that a checkpoint of this config must hold, in the checkpoint's own name.
 struct ExpectedTensor {
@@ -22,11 +26,23 @@ struct ExpectedTensor {
 struct Architecture {
   const char* name;        // config.json's architectures[0]
   const char* model_type;  // config.json's model_type
-  bool qk_norm;
+  bool qk_norm;            // each query and key head is normalised before RoPE
+  // The config.json fields that mean something else here than elsewhere, or exist only here; the
+  // rows common to all are in config.cpp.
+  std::vector<FieldRule> (*fields)();
+  // Reads those fields: num_key_value_heads and head_dim, and whatever must be refused. The other
+  // members of Config are filled already.
+  void (*read)(const ConfigFields& fields, Config& config);
+  // The tensors of one layer, each name starting with `prefix` ("model.layers.3.").
+  std::vector<ExpectedTensor> (*layer_tensors)(const Config& config, const std::string& prefix);
 };
 
 // Every architecture that can be run, in the order of the list.
 std::span<const Architecture> architectures();
+
+// The architecture of a config. Throws std::invalid_argument when config.architecture is not in the
+// list.
+const Architecture& architecture_of(const Config& config);
 
 // All tensors of a checkpoint with this config, lm_head.weight only when it is not tied.
 std::vector<ExpectedTensor> expected_tensors(const Config& config);

@@ -1,11 +1,11 @@
 // Test support: writes small, complete checkpoints (config.json + safetensors) to a folder, with
-// weights drawn so that a wrong decoder shows (norm weights away from 1, distinct matrices), and lets a
-// test break them in one place.
+// weights drawn so that a wrong decoder shows (norm weights away from 1, distinct matrices), and
+// lets a test break them in one place.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -32,6 +32,9 @@ struct TinyCheckpoint {
   void write_sharded(const std::filesystem::path& folder, int shards) const;
 };
 
+// "model-00001-of-00003.safetensors" for shard 0 of 3.
+std::string shard_name(int shard, int shards);
+
 struct TinyOptions {
   std::string model_type = "qwen3";  // or "llama"
   std::int64_t hidden_size = 32;
@@ -50,7 +53,8 @@ struct TinyOptions {
 
 TinyCheckpoint make_tiny_checkpoint(const TinyOptions& options);
 
-// A fresh empty folder under the system's temporary folder, removed with its contents on destruction.
+// A fresh empty folder under the system's temporary folder, removed with its contents on
+// destruction.
 class TemporaryFolder {
  public:
   TemporaryFolder();

@@ -1,0 +1,66 @@
+// One safetensors file: an 8-byte little-endian header length, a JSON header, then the tensors'
+// bytes.
+//
+//   [0, 8)          N, the header's length
+//   [8, 8 + N)      {"name": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [begin, end]}, ...}
+//   [8 + N, size)   data; offsets count from here
+//
+// A file that opens has its data covered exactly: no overlap, no hole, no byte before, between or
+// after. All arithmetic on sizes is checked before anything is allocated or read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/tensor.h"
+
+namespace octlm::model {
+
+// The reference implementation's limit on the header's length.
+inline constexpr std::uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
+
+struct SafetensorsEntry {
+  std::string name;
+  DType dtype =
+      DType::kFloat32;  // F32, F16 or BF16 in the file; all other dtypes are refused by name
+  Shape shape;
+  std::uint64_t offset = 0;  // of the first byte, from the start of the file
+  std::uint64_t bytes = 0;
+};
+
+// The entries of a file, in the order of their offsets. `file` is the whole file. Throws
+// std::runtime_error: "<where>: [tensor 'name':] what is wrong".
+std::vector<SafetensorsEntry> parse_safetensors(std::span<const std::byte> file,
+                                                const std::string& where);
+
+// An open file and its bytes. Views of its tensors live as long as it does.
+class SafetensorsFile {
+ public:
+  // Maps the file read-only, or reads it into memory of our own. A mapped file that is cut short
+  // afterwards kills the process at the next access (SIGBUS), which cannot be caught as an error:
+  // on disks where that can happen, read (NVIDIA/TensorRT-LLM#17368). Throws std::runtime_error:
+  // not there, not a regular file, or anything parse_safetensors refuses.
+  SafetensorsFile(const std::filesystem::path& path, bool read_instead_of_map);
+  ~SafetensorsFile();
+  SafetensorsFile(SafetensorsFile&&) noexcept;
+  SafetensorsFile& operator=(SafetensorsFile&&) noexcept;
+
+  const std::filesystem::path& path() const;
+  const std::vector<SafetensorsEntry>& entries() const;
+  // REQUIRES: entry is one of entries(). The address need not be aligned for the dtype.
+  const std::byte* data(const SafetensorsEntry& entry) const;
+  // Size and modification time are those at opening. A file replaced by renaming another over it
+  // stays what it was for us; one written to in place does not.
+  bool unchanged() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace octlm::model
