@@ -1,7 +1,7 @@
 # Everything here comes from Debian's packages (setup/debian-packages.txt), pybind11 from the
 # project's Python environment.
 find_package(Threads REQUIRED)
-if("verify" IN_LIST OCTLM_PARTS OR "model" IN_LIST OCTLM_PARTS)
+if(OCTLM_PARTS MATCHES "model|verify|reference|experiments")
   find_package(nlohmann_json 3.11 REQUIRED)
   find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 endif()
