@@ -30,7 +30,7 @@ debian_packages() {
 
 missing_packages() { # prints the packages of the list file $1 that dpkg does not show as installed
   local wanted
-  mapfile -t wanted < <(sed 's/#.*//; /^[[:space:]]*$/d' "$1")
+  mapfile -t wanted < <(sed 's/[[:space:]]*#.*//; /^[[:space:]]*$/d' "$1")
   comm -23 <(printf '%s\n' "${wanted[@]}" | sort) \
     <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null | sed -n 's/^installed //p' | sort)
 }

@@ -1,0 +1,406 @@
+"""./octlm and its steps, on a small checkout whose program is a script and whose packages are there."""
+import os
+import pathlib
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LAUNCHER_OVERHEAD_S = 0.3
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.25)
+project(stand_in NONE)
+enable_testing()
+add_test(NAME passes COMMAND ${CMAKE_COMMAND} -E true)
+add_custom_target(octlm COMMAND sh ${CMAKE_SOURCE_DIR}/model/build.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+add_custom_target(octlm_all_tests)
+add_custom_target(octlm_bench)
+"""
+PRESETS = """{"version": 6,
+ "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}],
+ "buildPresets": [{"name": "release", "configurePreset": "release"}]}"""
+BUILD = 'echo built >>"$1/builds"; test ! -e "$1/broken" && cp "$1/model/program" "$2/octlm"\n'
+PROGRAM = """#!/bin/sh
+if [ "$1" = missing-checkpoints ]; then cat "$OCTLM_ROOT/missing" 2>/dev/null; exit; fi
+printf '%s\\n' "$@"
+echo "pwd=$PWD offline=$HF_HUB_OFFLINE root=$OCTLM_ROOT python=$OCTLM_VENV_PYTHON"
+echo diagnostics >&2
+exit ${PROGRAM_EXIT:-0}
+"""
+
+
+class Checkout:
+    def __init__(self, folder):
+        self.folder = folder
+        shutil.copytree(ROOT / "setup", folder / "setup", ignore=shutil.ignore_patterns("__pycache__"))
+        (folder / "reference").mkdir()
+        shutil.copy(ROOT / "reference/requirements.txt", folder / "reference")
+        shutil.copy(ROOT / "octlm", folder)
+        (folder / "CMakeLists.txt").write_text(CMAKE)
+        (folder / "CMakePresets.json").write_text(PRESETS)
+        (folder / "model").mkdir()
+        (folder / "model/build.sh").write_text(BUILD)
+        self.write_script("model/program", PROGRAM)
+        self.stamp_packages()
+        self.stamp_environment()
+
+    def write_script(self, path, text):
+        path = self.folder / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def stamp_packages(self):
+        (self.folder / "build/setup").mkdir(parents=True)
+        shutil.copy(self.folder / "setup/debian-packages.txt", self.folder / "build/setup/debian-packages")
+
+    def stamp_environment(self):
+        """A .venv whose python is that of the tests, complete at every level."""
+        self.write_script(".venv/bin/python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        self.steps('touch "$venv/octlm-begun"; venv_identity >"$venv/octlm-venv"; '
+                   "for level in build checkpoints reference; do stamp_level $level; done")
+
+    def environment(self, **changes):
+        return os.environ | {"XDG_CACHE_HOME": str(self.folder / "cache")} | changes
+
+    def run(self, *arguments, cwd=None, **changes):
+        return subprocess.run([self.folder / "octlm", *arguments], cwd=cwd, env=self.environment(**changes), text=True,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+
+    def steps(self, script, **changes):
+        """Runs `script` in bash with the steps sourced."""
+        return subprocess.run(["/bin/bash", "-euc", f'source "$OCTLM_ROOT/setup/steps.sh"; {script}'], text=True,
+                              env=self.environment(OCTLM_ROOT=str(self.folder), **changes), capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=60, check=False)
+
+    def builds(self):
+        log = self.folder / "builds"
+        return log.read_text().count("built") if log.exists() else 0
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    return Checkout(tmp_path)
+
+
+def test_shellcheck_finds_nothing():
+    scripts = [ROOT / "octlm", ROOT / ".ci/run", *sorted((ROOT / "setup").glob("*.sh"))]
+    done = subprocess.run(["shellcheck", "-x", *scripts], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["help"], ["--help"]])
+def test_help_names_the_commands_on_stderr(checkout, arguments):
+    done = checkout.run(*arguments)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "run [EXPERIMENT]" in done.stderr and "test [CTEST" in done.stderr
+
+
+def test_an_unknown_command_is_refused_before_anything_is_installed(checkout):
+    shutil.rmtree(checkout.folder / "build")
+    done = checkout.run("rnu")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "[octlm] there is no command 'rnu'; ./octlm help lists them\n"
+    assert not (checkout.folder / "build").exists()
+
+
+def test_the_program_gets_everything_and_owns_stdout(checkout, tmp_path):
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    done = checkout.run("check", "a b", "", "*", cwd=elsewhere, PROGRAM_EXIT="3")
+    assert done.returncode == 3
+    assert done.stdout == (f"check\na b\n\n*\npwd={elsewhere} offline=1 root={checkout.folder} "
+                           f"python={checkout.folder}/.venv/bin/python\n")
+    assert done.stderr.endswith("diagnostics\n")
+
+
+def test_it_works_through_a_symbolic_link(checkout, tmp_path):
+    (tmp_path / "link").symlink_to(checkout.folder / "octlm")
+    done = subprocess.run([tmp_path / "link", "list"], env=checkout.environment(), capture_output=True, text=True, check=False)
+    assert f"root={checkout.folder} " in done.stdout
+
+
+def test_it_builds_only_what_changed(checkout):
+    for _ in range(2):
+        assert checkout.run("list").returncode == 0
+    assert checkout.builds() == 1
+    (checkout.folder / "model/new.cpp").write_text("")
+    assert checkout.run("list").returncode == 0
+    assert checkout.builds() == 2
+    (checkout.folder / "model/new.cpp").unlink()
+    assert checkout.run("list").returncode == 0
+    assert checkout.builds() == 3
+    done = checkout.run("list")
+    assert (checkout.builds(), done.stderr) == (3, "diagnostics\n")
+
+
+def test_a_failed_build_is_exit_4_and_is_tried_again(checkout):
+    (checkout.folder / "broken").touch()
+    done = checkout.run("list")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.splitlines()[-1] == "[octlm] the build of octlm failed: see above"
+    (checkout.folder / "broken").unlink()
+    assert checkout.run("list").returncode == 0
+
+
+def test_a_moved_checkout_or_another_interpreter_is_configured_afresh(checkout):
+    assert checkout.run("list").returncode == 0
+    (checkout.folder / "build/release/octlm-python").write_text("/another/python\n")
+    done = checkout.run("list")
+    assert done.returncode == 0 and "[octlm] configuring build/release" in done.stderr
+
+
+def test_an_interrupted_build_is_done_again(checkout):
+    (checkout.folder / "model/build.sh").write_text('echo started >"$1/started"; sleep 2\n')
+    process = subprocess.Popen([checkout.folder / "octlm", "list"], env=checkout.environment(), stderr=subprocess.DEVNULL,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 20
+    while not (checkout.folder / "started").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = (checkout.folder / "model/build.sh").stat().st_mtime
+    (checkout.folder / "model/build.sh").write_text(BUILD)
+    os.utime(checkout.folder / "model/build.sh", (before - 60, before - 60))  # only the missing stamp tells
+    done = checkout.run("list")
+    assert done.returncode == 0 and checkout.builds() == 1
+
+
+def test_two_at_once_build_once(checkout):
+    (checkout.folder / "model/build.sh").write_text("sleep 1; " + BUILD)
+    both = [subprocess.Popen([checkout.folder / "octlm", "list"], env=checkout.environment(), stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    outputs = [process.communicate(timeout=60) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert all(out.startswith("list\n") for out, _ in outputs)
+    assert checkout.builds() == 1
+    assert sum("another octlm is setting up" in err for _, err in outputs) == 1
+
+
+def test_run_fetches_what_the_selection_lacks(checkout):
+    (checkout.folder / "missing").write_text("qwen3-mini-synthetic\n")
+    done = checkout.run("run", "EXP-103")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("run\nEXP-103\npwd=")
+    assert (checkout.folder / "cache/octlm/checkpoints/qwen3-mini-synthetic/manifest.json").exists()
+
+
+def test_run_fetches_nothing_when_nothing_is_lacking_and_stops_at_a_checkpoint_it_cannot_make(checkout):
+    assert checkout.run("run").returncode == 0
+    assert not (checkout.folder / "cache").exists()
+    (checkout.folder / "missing").write_text("no-such-checkpoint\n")
+    done = checkout.run("run")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.splitlines()[-1] == "[octlm] the checkpoint no-such-checkpoint could not be made"
+
+
+def test_a_checkpoint_without_a_network_does_not_stop_the_run(checkout):
+    (checkout.folder / "missing").write_text("Qwen/Qwen3-0.6B\n")
+    done = checkout.run("run", HF_ENDPOINT="http://127.0.0.1:9")
+    assert done.returncode == 0 and "cannot be reached" in done.stderr and done.stdout.startswith("run\n")
+
+
+def test_fetch_ends_stdout_with_the_folder(checkout):
+    done = checkout.run("fetch", "qwen3-mini-synthetic")
+    assert (done.returncode, done.stdout) == (0, f"{checkout.folder}/cache/octlm/checkpoints/qwen3-mini-synthetic\n")
+    assert checkout.builds() == 0
+    assert checkout.run("fetch", "no-such").returncode == 2
+
+
+def test_bench_runs_every_benchmark_and_needs_one(checkout):
+    done = checkout.run("bench")
+    assert (done.returncode, done.stdout) == (4, "")
+    for name in ("a_bench", "b_bench"):
+        checkout.write_script(f"build/release/bench/{name}", f'#!/bin/sh\necho {name} "$@"\n')
+    assert checkout.run("bench", "--benchmark_filter=x").stdout == "a_bench --benchmark_filter=x\nb_bench --benchmark_filter=x\n"
+    checkout.write_script("build/release/bench/a_bench", "#!/bin/sh\nexit 7\n")
+    assert checkout.run("bench").returncode == 7
+
+
+@pytest.mark.parametrize("command, level", [
+    ("run", "reference"),
+    ("run EXP-101 --require weights", "reference"),
+    ("run --reference transformers", "reference"),
+    ("run --reference=transformers EXP-101", "reference"),
+    ("run --reference recorded/", "build"),
+    ("run EXP-101 --reference=recorded/", "build"),
+    ("run --help", "build"),
+    ("list --kinds", "build"),
+    ("tokenize --model x", "build"),
+    ("logits --model x", "build"),
+])
+def test_only_what_needs_the_reference_asks_for_it(command, level):
+    launcher = (ROOT / "octlm").read_text()
+    function = launcher[launcher.index("level_of()"):].split("\n}\n")[0] + "\n}\n"
+    done = subprocess.run(["/bin/bash", "-euc", f"{function} level_of {command}"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == level
+
+
+def test_the_overhead_is_small_when_all_is_there(checkout):
+    def seconds(command):
+        begin = time.perf_counter()
+        subprocess.run(command, env=checkout.environment(), capture_output=True, check=True)
+        return time.perf_counter() - begin
+
+    checkout.run("run")
+    overhead = min(seconds([checkout.folder / "octlm", "run"]) for _ in range(5))
+    print(f"octlm run, all present: {overhead:.3f} s")
+    assert overhead < LAUNCHER_OVERHEAD_S
+
+
+# --- Debian packages
+
+
+def test_missing_packages_are_the_listed_ones_that_are_not_installed(checkout, tmp_path):
+    (tmp_path / "list").write_text("# a comment\nbash\nno-such-package-octlm  # and one here\n\ncoreutils\n")
+    assert checkout.steps(f"missing_packages {tmp_path}/list").stdout == "no-such-package-octlm\n"
+
+
+def stand_in_for_apt(checkout, exits):
+    """An apt-get that writes down its calls and exits with one of `exits` after the other."""
+    checkout.write_script("bin/env", '#!/bin/sh\nshift\nexec "$@"\n')
+    return checkout.write_script("bin/apt-get", f"""#!/bin/bash
+echo "$@" >>{checkout.folder}/apt-calls
+exits=({" ".join(map(str, exits))})
+exit "${{exits[$(($(wc -l <{checkout.folder}/apt-calls) - 1))]}}"
+""")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not run: needs root, without which sudo would be asked")
+def test_packages_are_installed_without_a_question_and_once_more_with_fresh_lists(checkout):
+    stand_in_for_apt(checkout, [0] * 9)
+    path = f"{checkout.folder}/bin:{os.environ['PATH']}"
+    done = checkout.steps('find() { echo list; }; install_packages "one package"', PATH=path)
+    assert done.returncode == 0, done.stderr
+    assert (checkout.folder / "apt-calls").read_text() == "install -y --no-install-recommends one package\n"
+    (checkout.folder / "apt-calls").unlink()
+    stand_in_for_apt(checkout, [100, 0, 0])
+    assert checkout.steps("find() { echo list; }; install_packages one", PATH=path).returncode == 0
+    assert [line.split()[0] for line in (checkout.folder / "apt-calls").read_text().splitlines()] == ["install", "update", "install"]
+    (checkout.folder / "apt-calls").unlink()
+    stand_in_for_apt(checkout, [100, 100])
+    done = checkout.steps("find() { echo list; }; install_packages one", PATH=path)
+    assert done.returncode == 4 and "octlm needs: apt-get install one" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("answer, exit_code, calls", [("\n", 0, 1), ("y\n", 0, 1), ("n\n", 4, 0)])
+@pytest.mark.skipif(os.geteuid() != 0, reason="not run: needs root, without which sudo would be asked")
+def test_on_a_terminal_the_command_is_shown_and_asked_once(checkout, answer, exit_code, calls):
+    stand_in_for_apt(checkout, [0])
+    master, terminal = pty.openpty()
+    os.write(master, answer.encode())
+    process = subprocess.Popen(
+        ["/bin/bash", "-euc", 'source "$OCTLM_ROOT/setup/steps.sh"; find() { echo list; }; install_packages one'],
+        env=checkout.environment(OCTLM_ROOT=str(checkout.folder), PATH=f"{checkout.folder}/bin:{os.environ['PATH']}"),
+        stdin=terminal, stdout=terminal, stderr=terminal)
+    assert process.wait(timeout=30) == exit_code
+    shown = os.read(master, 10_000).decode()
+    os.close(master)
+    os.close(terminal)
+    assert "apt-get install -y --no-install-recommends one" in shown and shown.count("[Y/n]") == 1
+    log = checkout.folder / "apt-calls"
+    assert (len(log.read_text().splitlines()) if log.exists() else 0) == calls
+
+
+def test_without_root_and_sudo_one_line_says_what_to_install(checkout):
+    prefix = ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    for folder in (checkout.folder, *checkout.folder.parents):
+        if folder.stat().st_uid == os.geteuid() and folder != pathlib.Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    done = subprocess.run([*prefix, "/bin/bash", "-euc", f"source {checkout.folder}/setup/steps.sh; install_packages one two"],
+                          env={"PATH": "/nowhere", "OCTLM_ROOT": str(checkout.folder)}, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr == ("[octlm] Debian packages are missing, and neither root nor sudo is here to install them: "
+                           "apt-get install one two\n")
+
+
+# --- Python environment
+
+
+def python_that_says(checkout, line, name="python3"):
+    return checkout.write_script(f"{name}-folder/python3", f"#!/bin/sh\necho '{line}'\n").parent
+
+
+@pytest.mark.parametrize("line, lacks", [
+    ("3.9.18 is not one of 3.10 to 3.13", "(Python 3.9.18) is not one of 3.10 to 3.13"),
+    ("3.12.1 has no headers (Python.h)", "(Python 3.12.1) has no headers (Python.h)"),
+    ("3.12.1 has no shared libpython", "(Python 3.12.1) has no shared libpython"),
+])
+def test_an_unfit_python_is_named_and_debians_taken(checkout, line, lacks):
+    folder = python_that_says(checkout, line)
+    done = checkout.steps("choose_python", PATH=f"{folder}:/usr/bin:/bin")
+    assert done.stdout == "/usr/bin/python3\n"
+    assert done.stderr == f"[octlm] {folder}/python3 {lacks}: taking /usr/bin/python3 instead\n"
+
+
+def test_a_fit_python_first_on_path_is_taken_without_a_word(checkout):
+    folder = python_that_says(checkout, "3.13.1")
+    done = checkout.steps("choose_python", PATH=f"{folder}:/usr/bin:/bin")
+    assert (done.stdout, done.stderr) == (f"{folder}/python3\n", "")
+
+
+def test_the_probe_finds_what_an_interpreter_lacks():
+    def probe(before):
+        done = subprocess.run([sys.executable, "-I", "-c", f"{before}\nexec(open({str(ROOT / 'setup/python_probe.py')!r}).read())"],
+                              capture_output=True, text=True, check=True)
+        return done.stdout.strip().partition(" ")[2]
+
+    assert probe("") == ""
+    assert probe("import sys; sys.version_info = (3, 9, 1)") == "is not one of 3.10 to 3.13"
+    assert probe("import sys; sys.version_info = (3, 14, 0)") == "is not one of 3.10 to 3.13"
+    assert probe("import sysconfig; sysconfig.get_path = lambda name: '/nowhere'") == "has no headers (Python.h)"
+    assert probe("import sysconfig; sysconfig.get_config_var = lambda name: 'libpython3.11.a'") == "has no shared libpython"
+    assert probe("import sys; sys.modules['ensurepip'] = None") == "has no module ensurepip"
+
+
+def test_an_interrupted_environment_is_made_anew_and_a_foreign_one_left_alone(checkout):
+    fake = checkout.write_script("fake/python3", """#!/bin/bash
+[[ "$*" == *python_probe.py ]] && { echo 3.11.2; exit; }
+mkdir -p "${@: -1}/bin" && cp "$0" "${@: -1}/bin/python"
+""")
+    path = f"{fake.parent}:/usr/bin:/bin"
+    (checkout.folder / ".venv/octlm-venv").unlink()  # as a kill while it was made leaves it
+    (checkout.folder / ".venv/half").touch()
+    done = checkout.steps("virtual_environment", PATH=path)
+    assert done.returncode == 0, done.stderr
+    assert f"making .venv with {fake}" in done.stderr
+    assert not (checkout.folder / ".venv/half").exists() and not (checkout.folder / ".venv/octlm-build").exists()
+    assert checkout.steps("virtual_environment", PATH=path).stderr == ""
+    (checkout.folder / ".venv/octlm-begun").unlink()
+    (checkout.folder / ".venv/octlm-venv").unlink()
+    done = checkout.steps("virtual_environment", PATH=path)
+    assert done.returncode == 4 and "was not made by octlm: move it away" in done.stderr
+    assert (checkout.folder / ".venv/bin/python").exists()
+
+
+def test_each_level_is_installed_when_its_lock_changes_and_stamped_last(checkout):
+    calls = checkout.folder / "calls"
+    checkout.write_script(".venv/bin/python", f'#!/bin/sh\necho pip >>{calls}; exit ${{INSTALL_EXIT:-0}}\n')
+    checkout.write_script(".venv/bin/uv", f'#!/bin/sh\necho uv "$2" >>{calls}; exit ${{INSTALL_EXIT:-0}}\n')
+
+    def installs(level, **changes):
+        calls.write_text("")
+        done = checkout.steps(f"python_environment {level}", **changes)
+        return done.returncode, calls.read_text().split("\n")[:-1]
+
+    assert installs("reference") == (0, [])
+    for path in ("setup/requirements-build.txt", "reference/requirements.txt"):
+        with open(checkout.folder / path, "a") as file:
+            file.write("# changed\n")
+    assert installs("checkpoints") == (0, [])
+    assert installs("build", INSTALL_EXIT="1") == (4, ["pip"])
+    assert installs("build") == (0, ["pip"])
+    assert installs("build") == (0, [])
+    assert installs("reference", INSTALL_EXIT="1") == (4, ["uv sync"])
+    assert installs("reference") == (0, ["uv sync"])
+    assert installs("reference") == (0, [])
+    with open(checkout.folder / "setup/checkpoints/requirements.txt", "a") as file:
+        file.write("# changed\n")
+    assert installs("checkpoints") == (0, ["uv install"])
