@@ -1,0 +1,19 @@
+// out[r, o] = sum_k x[r, k] * weight[o, k], that is x W^T: a checkpoint stores W as [out, in].
+//   x      [rows, in]   activation dtype
+//   weight [out, in]    float32, float16 or bfloat16; widened exactly where it is used
+//   out    [rows, out]  activation dtype; must not overlap x or weight
+// float32 products and sums (float64 in the definition), never 16-bit partial sums
+// (pytorch/pytorch#92599). The order of summation depends on the shape alone: any number of
+// threads, run after run, the same bits. Different numbers of rows may differ in the last bits.
+// Error, float32: |error| <= (8 + in / 16) 2^-24 sum_k |x w| (tolerance.h, model.ops.linear). NaN
+// and infinity propagate; zero times infinity is NaN. Throws std::invalid_argument. Transformers:
+// nn.Linear without bias.
+#pragma once
+
+#include "model/ops/backend.h"
+
+namespace octlm::model::ops {
+
+void linear(Backend& backend, ConstTensorView x, ConstTensorView weight, TensorView out);
+
+}  // namespace octlm::model::ops
