@@ -96,32 +96,36 @@ Decoder::Decoder(const Checkpoint& checkpoint, Backend& backend, const Options& 
   lm_head_ = config_.tie_word_embeddings ? embed_tokens_ : weight("lm_head.weight");
 }
 
-void Decoder::check_call(std::span<const std::int32_t> ids, std::int64_t first_position,
-                         const KvCache& cache, std::span<const std::int64_t> wanted) const {
-  auto refuse = [](const std::string& what) {
-    throw std::invalid_argument("[decoder] " + what);
-  };
+namespace {
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("[decoder] " + what); }
+}  // namespace
+
+void Decoder::check_ids(std::span<const std::int32_t> ids) const {
   if (ids.empty()) refuse("no token ids: a forward call needs at least one");
-  if (first_position != cache.length()) {
-    refuse("the call starts at position " + std::to_string(first_position) + " but the cache holds " +
-           std::to_string(cache.length()) + " positions; reset or crop the cache first");
-  }
-  const auto count = static_cast<std::int64_t>(ids.size());
-  const std::int64_t limit = config_.max_position_embeddings;
-  if (count > limit - first_position) {
-    refuse("positions " + std::to_string(first_position) + " to " +
-           std::to_string(first_position + count - 1) + " exceed max_position_embeddings = " +
-           std::to_string(limit) + " in config.json");
-  }
-  if (count > cache.capacity() - first_position) {
-    refuse(std::to_string(count) + " more positions do not fit: the cache holds " +
-           std::to_string(first_position) + " of " + std::to_string(cache.capacity()));
+  if (std::ssize(ids) > config_.max_position_embeddings) {
+    refuse(std::to_string(ids.size()) + " token ids exceed max_position_embeddings = " +
+           std::to_string(config_.max_position_embeddings) + " in config.json");
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= config_.vocab_size) {
       refuse("token id " + std::to_string(ids[i]) + " at index " + std::to_string(i) +
              " is outside [0, " + std::to_string(config_.vocab_size) + ")");
     }
+  }
+}
+
+void Decoder::check_call(std::span<const std::int32_t> ids, std::int64_t first_position,
+                         const KvCache& cache, std::span<const std::int64_t> wanted) const {
+  check_ids(ids);
+  if (first_position != cache.length()) {
+    refuse("the call starts at position " + std::to_string(first_position) + " but the cache holds " +
+           std::to_string(cache.length()) + " positions; reset or crop the cache first");
+  }
+  // The capacity is at most max_position_embeddings, so that limit holds as well.
+  const auto count = std::ssize(ids);
+  if (count > cache.capacity() - first_position) {
+    refuse(std::to_string(count) + " more positions do not fit: the cache holds " +
+           std::to_string(first_position) + " of " + std::to_string(cache.capacity()));
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] < first_position || wanted[i] >= first_position + count ||

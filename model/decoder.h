@@ -41,6 +41,10 @@ class Decoder {
   const Config& config() const { return config_; }
   Backend& backend() const { return backend_; }
 
+  // Throws std::invalid_argument when ids is empty, has an id outside [0, vocab_size), or is longer than
+  // max_position_embeddings: a whole prompt can be refused before its first call.
+  void check_ids(std::span<const std::int32_t> ids) const;
+
   // Computes positions [first_position, first_position + ids.size()), attending to the cache and
   // appending to it; delivers the logits of those absolute positions that are in `wanted` (ascending,
   // inside the call's range; empty = none) to `sink`.
