@@ -1,0 +1,24 @@
+// The program's commands, one file each. Each adds its options to the command line and sets `action`,
+// which returns the exit code (design.md section 5). An action may throw: verify::SpecError and
+// std::invalid_argument are refusals (2), anything else is an error (4); main prints them in one line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace octlm::experiments {
+
+struct CommandLine {
+  CLI::App& app;
+  std::string text;              // as typed, for the record
+  std::function<int()>& action;  // what main runs after parsing
+};
+
+void add_run(CommandLine& line);                  // run, missing-checkpoints
+void add_check(CommandLine& line);                // check FILE
+void add_list(CommandLine& line);                 // list [--kinds|--metrics]
+void add_logits(CommandLine& line);               // logits --model ... --out ...
+void add_doctor(CommandLine& line);               // doctor
+
+}  // namespace octlm::experiments

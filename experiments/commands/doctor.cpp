@@ -1,0 +1,128 @@
+// octlm doctor: what this machine and this checkout have, and whether it is fit to run the suite.
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "experiments/checkpoint_store.h"
+#include "experiments/commands/commands.h"
+#include "experiments/local_environment.h"
+#include "model/cpu/backend.h"
+#include "reference/mapped_libraries.h"
+#include "reference/transformers.h"
+#include "verify/provenance.h"
+#include "verify/runner.h"
+
+namespace octlm::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Prints one line a fact; counts what is wrong.
+class Findings {
+ public:
+  void fact(const std::string& name, const std::string& value) { line("   ", name, value); }
+  void check(bool good, const std::string& name, const std::string& value) {
+    line(good ? "ok " : "!! ", name, value);
+    if (!good) ++wrong_;
+  }
+  int wrong() const { return wrong_; }
+
+ private:
+  static void line(const char* mark, std::string name, const std::string& value) {
+    name.resize(std::max<std::size_t>(name.size(), 14), ' ');
+    std::cout << mark << name << ' ' << value << '\n';
+  }
+  int wrong_ = 0;
+};
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text.empty() ? "none" : text;
+}
+
+std::string text_of(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void machine(Findings& findings) {
+  const auto machine = verify::machine_json();
+  findings.fact("octlm", verify::version() + ", code sha256 " + verify::code_sha256().substr(0, 12));
+  findings.fact("compiler", text_of(machine.value("compiler", nlohmann::json("unknown"))));
+  findings.fact("os", text_of(machine.value("os", nlohmann::json("unknown"))));
+  findings.fact("cpu", machine.value("cpu", nlohmann::json::object()).dump());
+  findings.check(available_cpus() >= 1, "threads", std::to_string(available_cpus()) + " CPUs may be used");
+  findings.check(!model::cpu::instruction_sets().empty(), "kernels",
+                 joined(model::cpu::instruction_sets()) + " (best first)");
+}
+
+void python(Findings& findings) {
+  if (!fs::exists(environment_python())) {
+    findings.check(false, "python", "no environment at " + environment_python().string() +
+                                        "; ./octlm run makes it");
+    return;
+  }
+  const auto environment = reference::python_environment(environment_python());
+  findings.check(true, "python", text_of(environment["python"]) + ", " + text_of(environment["executable"]));
+  for (const auto& [name, version] : environment["packages"].items()) {
+    const bool needed_for_reference = name == "torch" || name == "transformers";
+    if (needed_for_reference) {
+      findings.check(!version.is_null(), name, version.is_null() ? "not installed; ./octlm run installs it" : text_of(version));
+    } else {
+      findings.fact(name, version.is_null() ? "not installed" : text_of(version));
+    }
+  }
+  const auto& torch = environment["torch"];
+  if (torch.contains("error")) {
+    findings.check(false, "torch import", text_of(torch["error"]));
+  } else {
+    findings.fact("torch threads", torch["threads"].dump() + ", " + text_of(torch["cpu_capability"]));
+    findings.fact("gpu", torch["cuda_available"].get<bool>() ? torch["gpus"].dump() : "none: cuda is not run here");
+  }
+  for (const auto& [name, value] : environment["variables"].items()) {
+    const bool passive = name == "OMP_WAIT_POLICY";
+    findings.check(!passive, name, text_of(value) + (passive ? ": slows the reference; unset it" : ""));
+  }
+}
+
+void libraries(Findings& findings) {
+  const auto mapped = reference::mapped_numeric_libraries();
+  for (const auto& library : mapped) findings.fact("mapped", library.family + ": " + library.file);
+  const auto doubled = reference::duplicate_families(mapped);
+  findings.check(doubled.empty(), "one copy each",
+                 doubled.empty() ? "no numeric library is mapped twice"
+                                 : "mapped more than once: " + joined(doubled));
+}
+
+void checkpoints(Findings& findings) {
+  findings.fact("cache", checkpoint_cache().string());
+  for (const char* name : {"smollm2-135m-instruct", "qwen3-0.6b-synthetic", "qwen3-mini-synthetic"}) {
+    const auto found = find_checkpoint({.id = name, .revision = "", .files = {}}, {});
+    const auto* absent = std::get_if<verify::NotRun>(&found);
+    findings.fact(name, absent != nullptr ? absent->reason : std::get<CheckpointFolder>(found).path.string());
+  }
+  const auto qwen = find_checkpoint({.id = "Qwen/Qwen3-0.6B",
+                                     .revision = "c1899de289a04d12100db370d81485cdf75e47ca",
+                                     .files = {}}, {});
+  const auto* absent = std::get_if<verify::NotRun>(&qwen);
+  findings.fact("Qwen3-0.6B", absent != nullptr ? absent->reason : std::get<CheckpointFolder>(qwen).path.string());
+}
+
+int doctor() {
+  Findings findings;
+  machine(findings);
+  checkpoints(findings);
+  python(findings);
+  libraries(findings);
+  std::cout << (findings.wrong() == 0 ? "all is well" : std::to_string(findings.wrong()) + " to mend, marked !!") << '\n';
+  return findings.wrong() == 0 ? verify::kExitPass : verify::kExitError;
+}
+
+}  // namespace
+
+void add_doctor(CommandLine& line) {
+  CLI::App* command = line.app.add_subcommand("doctor", "what this machine has, and what is missing");
+  command->callback([&action = line.action] { action = doctor; });
+}
+
+}  // namespace octlm::experiments

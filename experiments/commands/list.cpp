@@ -1,0 +1,60 @@
+// octlm list: the experiments there are; --kinds and --metrics explain what a spec can name.
+#include <iostream>
+#include <memory>
+
+#include "experiments/commands/commands.h"
+#include "experiments/kinds/kinds.h"
+#include "experiments/local_environment.h"
+#include "experiments/selection.h"
+#include "verify/metrics.h"
+#include "verify/runner.h"
+
+namespace octlm::experiments {
+namespace {
+
+void list_experiments(const std::vector<verify::Kind>& kinds) {
+  auto everything = select_specs(checkout_root() / "experiments" / "registered", {"*"}, kinds);
+  for (const auto& spec : everything) {
+    std::cout << spec.id << "  " << spec.kind << "  " << spec.title << '\n';
+  }
+}
+
+void list_kinds(const std::vector<verify::Kind>& kinds) {
+  for (const auto& kind : kinds) std::cout << kind.name << "  " << kind.summary << '\n';
+}
+
+void list_metrics() {
+  for (const auto& metric : verify::metric_definitions()) {
+    std::cout << metric.name << "  " << metric.meaning
+              << (metric.unit.empty() ? "" : " [" + metric.unit + "]") << '\n';
+  }
+}
+
+}  // namespace
+
+void add_list(CommandLine& line) {
+  struct Arguments {
+    bool kinds = false;
+    bool metrics = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = line.app.add_subcommand("list", "list experiments, kinds or metrics");
+  auto* kinds_flag = command->add_flag("--kinds", arguments->kinds, "what experiments can do");
+  command->add_flag("--metrics", arguments->metrics, "what criteria can be about")->excludes(kinds_flag);
+  command->callback([&action = line.action, arguments] {
+    action = [arguments] {
+      const Environment environment = local_environment({});
+      const auto kinds = all_kinds(environment);
+      if (arguments->kinds) {
+        list_kinds(kinds);
+      } else if (arguments->metrics) {
+        list_metrics();
+      } else {
+        list_experiments(kinds);
+      }
+      return static_cast<int>(verify::kExitPass);
+    };
+  });
+}
+
+}  // namespace octlm::experiments

@@ -1,0 +1,120 @@
+// octlm logits: a filter, so that anybody can check the decoder with their own tools.
+//   stdin   {"ids": [1, 2, 3], "positions": [2]}          one sequence a line; positions: all when absent
+//   stdout  {"name": "logits.0", "shape": [1, 49152]}     one line each, in order; N is the line's number
+//   --out   a safetensors file with those tensors, float32
+// A bad line gives {"error"} and no tensor; the others go on, and the exit code is 4.
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "experiments/checkpoint_store.h"
+#include "experiments/commands/commands.h"
+#include "experiments/local_environment.h"
+#include "experiments/logits_file.h"
+#include "experiments/octlm_engine.h"
+#include "experiments/kinds/spec_parts.h"
+#include "reference/path.h"
+#include "verify/runner.h"
+#include "verify/strict_json.h"
+
+namespace octlm::experiments {
+namespace {
+
+struct LogitsArguments {
+  std::string model;
+  std::string dtype = "float32";
+  std::string device = "cpu";
+  std::string path = "full";
+  std::string out;
+};
+
+reference::LogitRequest read_request(const std::string& text, const std::string& where,
+                                     const reference::Path& path) {
+  const auto document = verify::parse_strict(text, where);
+  reference::LogitRequest request{.token_ids = {}, .path = path, .positions = {}};
+  verify::Reader(document, where).object([&](verify::ObjectReader& members) {
+    request.token_ids = read_token_ids(members.required("ids"));
+    if (const auto positions = members.optional("positions")) {
+      for (const auto& item : positions->non_empty_array()) {
+        const std::int64_t least = request.positions.empty() ? 0 : request.positions.back() + 1;
+        request.positions.push_back(item.integer(least, std::ssize(request.token_ids) - 1));
+      }
+    }
+  });
+  return request;
+}
+
+class FileSink final : public reference::LogitSink {
+ public:
+  explicit FileSink(LogitsFile& file) : file_(file) {}
+  void receive(const reference::LogitBlock& block) override {
+    file_.append(block.logits, std::ssize(block.positions) * block.vocab);
+  }
+
+ private:
+  LogitsFile& file_;
+};
+
+// One line's tensor; takes it back when the engine fails in the middle.
+nlohmann::json answer(const reference::LogitRequest& request, const std::string& name,
+                      reference::Engine& engine, LogitsFile& file) {
+  const auto session = engine.start(request);
+  const auto positions = static_cast<std::int64_t>(
+      request.positions.empty() ? request.token_ids.size() : request.positions.size());
+  file.begin(name, positions, engine.vocab_size());
+  try {
+    FileSink sink(file);
+    while (session->advance(sink)) {
+    }
+  } catch (...) {
+    file.drop();
+    throw;
+  }
+  return {{"name", name}, {"shape", {positions, engine.vocab_size()}}};
+}
+
+int logits(const LogitsArguments& arguments) {
+  const auto path = reference::Path::parse(arguments.path);
+  LogitsFile file(arguments.out);
+  const auto engine = make_octlm_engine({.folder = resolve_model_argument(arguments.model),
+                                         .dtype = arguments.dtype,
+                                         .device = arguments.device,
+                                         .threads = available_cpus(),
+                                         .instruction_set = ""});
+  int exit_code = verify::kExitPass;
+  std::string line;
+  for (std::int64_t number = 0; std::getline(std::cin, line); ++number) {
+    nlohmann::json reply;
+    try {
+      reply = answer(read_request(line, "stdin:" + std::to_string(number + 1), path),
+                     "logits." + std::to_string(number), *engine, file);
+    } catch (const std::invalid_argument& error) {
+      reply = {{"error", error.what()}};
+    } catch (const verify::SpecError& error) {
+      reply = {{"error", error.what()}};
+    }
+    if (reply.contains("error")) exit_code = verify::kExitError;
+    std::cout << reply.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  }
+  file.finish();
+  return exit_code;
+}
+
+}  // namespace
+
+void add_logits(CommandLine& line) {
+  auto arguments = std::make_shared<LogitsArguments>();
+  CLI::App* command = line.app.add_subcommand(
+      "logits", "JSON lines {\"ids\", \"positions\"?} on stdin -> logits in a safetensors file");
+  command->add_option("--model", arguments->model, "checkpoint folder, or a name in the cache")->required();
+  command->add_option("--out", arguments->out, "the safetensors file to write")->required();
+  command->add_option("--dtype", arguments->dtype, "float32, or float64 (the definition)");
+  command->add_option("--device", arguments->device, "cpu");
+  command->add_option("--path", arguments->path, "full, cached:half, cached:every, chunked:N");
+  command->callback([&action = line.action, arguments] {
+    action = [arguments] { return logits(*arguments); };
+  });
+}
+
+}  // namespace octlm::experiments

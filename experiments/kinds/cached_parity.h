@@ -1,0 +1,12 @@
+// cached_parity: do all splits of a prompt compute the same function? The subject against itself: every
+// path of the spec against one full pass, at several lengths of one sequence.
+#pragma once
+
+#include "experiments/environment.h"
+#include "verify/kind.h"
+
+namespace octlm::experiments {
+
+verify::Kind cached_parity(const Environment& environment);
+
+}  // namespace octlm::experiments

@@ -1,0 +1,12 @@
+// checkpoint_load: is every tensor of a checkpoint read once, with the expected name and shape, from
+// exactly the files that the spec names?
+#pragma once
+
+#include "experiments/environment.h"
+#include "verify/kind.h"
+
+namespace octlm::experiments {
+
+verify::Kind checkpoint_load(const Environment& environment);
+
+}  // namespace octlm::experiments

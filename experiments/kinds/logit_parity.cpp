@@ -1,0 +1,98 @@
+#include "experiments/kinds/logit_parity.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "experiments/checkpoint_store.h"
+#include "experiments/kinds/logit_comparison.h"
+#include "experiments/kinds/spec_parts.h"
+#include "verify/metrics.h"
+
+namespace octlm::experiments {
+namespace {
+
+class LogitParity final : public verify::Experiment {
+ public:
+  LogitParity(const verify::Spec& spec, const Environment& environment)
+      : environment_(environment),
+        model_(read_model(spec.part("model"))),
+        reference_part_(read_reference(spec.part("reference"))),
+        subject_part_(read_subject(spec.part("subject"))),
+        cases_(read_token_cases(spec.part("cases"))) {}
+
+  std::vector<verify::ComparisonKey> comparisons() const override {
+    std::vector<verify::ComparisonKey> keys;
+    for (const std::string& device : subject_part_.devices) {
+      for (const TokenCase& token_case : cases_) {
+        for (const reference::Path& path : subject_part_.paths) {
+          keys.push_back({token_case.name, path.text(), device, subject_part_.dtype});
+        }
+      }
+    }
+    return keys;
+  }
+
+  std::optional<verify::NotRun> prepare(const std::string& device) override {
+    auto found = environment_.find_checkpoint(model_);
+    if (auto* absent = std::get_if<verify::NotRun>(&found)) return *absent;
+    const auto folder = std::get<CheckpointFolder>(found).path;
+
+    auto subject = environment_.open_subject({.engine = subject_part_.engine,
+                                              .folder = folder,
+                                              .model = model_,
+                                              .dtype = subject_part_.dtype,
+                                              .device = device});
+    if (auto* absent = std::get_if<verify::NotRun>(&subject)) return *absent;
+    require_files(folder, model_);
+    auto reference = environment_.open_reference({.engine = reference_part_.engine,
+                                                  .folder = folder,
+                                                  .model = model_,
+                                                  .dtype = reference_part_.dtype,
+                                                  .device = device,
+                                                  .attention = reference_part_.attention,
+                                                  .tf32 = reference_part_.tf32});
+    if (auto* absent = std::get_if<verify::NotRun>(&reference)) return *absent;
+    subject_ = std::move(std::get<std::unique_ptr<reference::Engine>>(subject));
+    reference_ = std::move(std::get<std::unique_ptr<reference::Engine>>(reference));
+    return std::nullopt;
+  }
+
+  verify::Outcome compare(const verify::ComparisonKey& key) override {
+    const auto token_case = std::ranges::find(cases_, key.case_name, &TokenCase::name);
+    const auto path = reference::Path::parse(key.path);
+    if (!path.calls(static_cast<std::int64_t>(token_case->token_ids.size()))) {
+      return verify::NotRun{path.text() + " has nothing to do for one position"};
+    }
+    return compare_logits({*subject_, {token_case->token_ids, path, {}}},
+                          {*reference_, {token_case->token_ids, reference::Path::full(), {}}});
+  }
+
+  void release() override {
+    subject_.reset();
+    reference_.reset();
+  }
+
+ private:
+  const Environment& environment_;
+  ModelReference model_;
+  ReferencePart reference_part_;
+  SubjectPart subject_part_;
+  std::vector<TokenCase> cases_;
+  std::unique_ptr<reference::Engine> subject_;
+  std::unique_ptr<reference::Engine> reference_;
+};
+
+}  // namespace
+
+verify::Kind logit_parity(const Environment& environment) {
+  return {.name = "logit_parity",
+          .summary = "every logit at every position against the reference, on every path",
+          .metrics = verify::row_metrics(),
+          .faults = fault_names(),
+          .parts = {"model", "reference", "subject", "cases"},
+          .read = [&environment](const verify::Spec& spec) {
+            return std::make_unique<LogitParity>(spec, environment);
+          }};
+}
+
+}  // namespace octlm::experiments

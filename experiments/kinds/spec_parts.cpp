@@ -1,0 +1,149 @@
+#include "experiments/kinds/spec_parts.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace octlm::experiments {
+namespace {
+
+using verify::ObjectReader;
+using verify::Reader;
+
+bool is_hex(const std::string& text, std::size_t digits) {
+  return text.size() == digits &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+std::string read_sha256(const Reader& reader) {
+  const std::string text = reader.string();
+  const std::string prefix = "sha256:";
+  if (!text.starts_with(prefix) || !is_hex(text.substr(prefix.size()), 64)) {
+    reader.fail("expected \"sha256:\" and 64 lower-case hex digits");
+  }
+  return text.substr(prefix.size());
+}
+
+const std::vector<std::string> kDtypes = {"float32", "float64"};
+const std::vector<std::string> kDevices = {"cpu", "cuda"};
+
+void refuse_repetition(const Reader& reader, const std::vector<std::string>& names) {
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second) reader.fail("\"" + name + "\" is listed twice");
+  }
+}
+
+std::vector<std::string> read_names(const Reader& reader, const std::vector<std::string>& known) {
+  std::vector<std::string> names;
+  for (const Reader& item : reader.non_empty_array()) names.push_back(item.one_of(known));
+  refuse_repetition(reader, names);
+  return names;
+}
+
+std::vector<reference::Path> read_paths(const Reader& reader) {
+  std::vector<reference::Path> paths;
+  std::vector<std::string> texts;
+  for (const Reader& item : reader.non_empty_array()) {
+    try {
+      paths.push_back(reference::Path::parse(item.string()));
+    } catch (const std::invalid_argument& error) {
+      item.fail(error.what());
+    }
+    texts.push_back(paths.back().text());
+  }
+  refuse_repetition(reader, texts);
+  return paths;
+}
+
+}  // namespace
+
+ModelReference read_model(const Reader& reader) {
+  ModelReference model;
+  reader.object([&](ObjectReader& members) {
+    model.id = members.required("id").non_empty_string();
+    if (const auto revision = members.optional("revision")) {
+      model.revision = revision->string();
+      if (!is_hex(model.revision, 40)) revision->fail("expected a full commit: 40 lower-case hex digits");
+    } else if (model.id.find('/') != std::string::npos) {
+      members.fail("\"" + model.id + "\" is a hub id and needs its \"revision\": another day, other weights");
+    }
+    if (const auto files = members.optional("files")) {
+      files->object([&](ObjectReader& names) {
+        for (const auto& [name, hash] : names.all()) model.files[name] = read_sha256(hash);
+      });
+    }
+  });
+  return model;
+}
+
+std::vector<std::string> read_devices(const Reader& reader) { return read_names(reader, kDevices); }
+
+SubjectPart read_subject(const Reader& reader) {
+  SubjectPart subject;
+  reader.object([&](ObjectReader& members) {
+    subject.engine = members.required("engine").one_of({"octlm"});
+    subject.dtype = members.required("dtype").one_of(kDtypes);
+    subject.devices = read_devices(members.required("devices"));
+    subject.paths = read_paths(members.required("paths"));
+  });
+  return subject;
+}
+
+ReferencePart read_reference(const Reader& reader) {
+  ReferencePart reference;
+  reader.object([&](ObjectReader& members) {
+    reference.engine = members.required("engine").one_of({"transformers"});
+    reference.attention = members.required("attention").one_of({"eager", "sdpa"});
+    reference.dtype = members.required("dtype").one_of({"float32"});
+    reference.tf32 = members.required("tf32").boolean();
+  });
+  return reference;
+}
+
+std::vector<std::int32_t> read_token_ids(const Reader& reader) {
+  std::vector<std::int32_t> ids;
+  for (const Reader& item : reader.non_empty_array()) {
+    ids.push_back(static_cast<std::int32_t>(
+        item.integer(0, std::numeric_limits<std::int32_t>::max())));
+  }
+  return ids;
+}
+
+std::vector<TokenCase> read_token_cases(const Reader& reader) {
+  std::vector<TokenCase> cases;
+  std::set<std::string> names;
+  for (const Reader& item : reader.non_empty_array()) {
+    item.object([&](ObjectReader& members) {
+      TokenCase token_case;
+      const Reader name = members.required("name");
+      token_case.name = name.non_empty_string();
+      if (!names.insert(token_case.name).second) name.fail("another case has this name");
+      token_case.token_ids = read_token_ids(members.required("token_ids"));
+      if (const auto text = members.optional("text")) token_case.text = text->string();
+      if (const auto mode = members.optional("mode")) {
+        mode->one_of({"literal", "native"});
+        if (token_case.text.empty()) mode->fail("says how \"text\" was tokenised, and there is no text");
+      }
+      cases.push_back(std::move(token_case));
+    });
+  }
+  return cases;
+}
+
+const std::vector<std::string>& fault_names() {
+  static const std::vector<std::string> names = {
+      "swap_k_v_proj",     "swap_gate_up_proj",         "swap_q_k_norm",
+      "swap_layer_norms",  "rope_interleaved",          "rope_sign",
+      "rope_theta_10000",  "rope_phase_bfloat16",       "rope_inverse_frequency_bfloat16",
+      "decode_position_plus_one", "skip_q_norm",        "skip_k_norm",
+      "norm_after_rope",   "norm_weight_plus_one",      "norm_eps_1e-5",
+      "norm_eps_1e-6",     "attention_scale_hidden",    "kv_heads_tiled",
+      "mask_shifted",      "mask_absent",               "stale_kv_slot",
+      "shifted_kv_slot",   "cache_float16",             "cache_bfloat16",
+      "drop_layer",        "drop_residual",             "activation_gelu",
+      "untied_head",       "weight_tile_ulps",          "accumulate_bfloat16"};
+  return names;
+}
+
+}  // namespace octlm::experiments

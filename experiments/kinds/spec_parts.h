@@ -1,0 +1,55 @@
+// The parts of a spec that several kinds read the same way: model, subject, reference, cases.
+// All of them throw verify::SpecError with file, JSON path and the nearest known name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/environment.h"
+#include "reference/path.h"
+#include "verify/spec.h"
+
+namespace octlm::experiments {
+
+// {"id", "revision"?, "files"?: {name: "sha256:..."}}; a hub id ("org/name") must have its revision.
+ModelReference read_model(const verify::Reader& reader);
+
+struct SubjectPart {
+  std::string engine;  // "octlm"
+  std::string dtype;
+  std::vector<std::string> devices;
+  std::vector<reference::Path> paths;
+};
+
+// {"engine", "dtype", "devices": [...], "paths": [...]}
+SubjectPart read_subject(const verify::Reader& reader);
+// The devices of a subject alone.
+std::vector<std::string> read_devices(const verify::Reader& reader);
+
+struct ReferencePart {
+  std::string engine;     // "transformers"
+  std::string attention;  // "eager", "sdpa"
+  std::string dtype;
+  bool tf32 = false;
+};
+
+// {"engine", "attention", "dtype", "tf32"}
+ReferencePart read_reference(const verify::Reader& reader);
+
+struct TokenCase {
+  std::string name;
+  std::vector<std::int32_t> token_ids;
+  std::string text;  // what the ids stand for, for readers; "" when not given
+};
+
+// [{"name", "token_ids", "text"?, "mode"?: "literal"|"native"}]: names are unique. `text` is prose
+// until the tokenizer is there to check it.
+std::vector<TokenCase> read_token_cases(const verify::Reader& reader);
+
+std::vector<std::int32_t> read_token_ids(const verify::Reader& reader);
+
+// Faults that must_catch may name (design.md, "planted faults").
+const std::vector<std::string>& fault_names();
+
+}  // namespace octlm::experiments

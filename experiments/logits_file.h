@@ -1,0 +1,47 @@
+// Writes logits as a safetensors file, one tensor after the other, without holding them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace octlm::experiments {
+
+// The file appears whole, when finish() returns; until then, and when it is destroyed unfinished, only
+// FILE.partial exists. Throws std::runtime_error with the path when the disk refuses.
+class LogitsFile {
+ public:
+  explicit LogitsFile(const std::filesystem::path& file);
+  ~LogitsFile();
+  LogitsFile(const LogitsFile&) = delete;
+  LogitsFile& operator=(const LogitsFile&) = delete;
+
+  // Starts a tensor of shape [positions, vocab], float32. append() must follow with exactly its rows.
+  void begin(const std::string& name, std::int64_t positions, std::int64_t vocab);
+  void append(const float* values, std::int64_t count);
+  // Takes back the tensor that was begun last, whole or in part.
+  void drop();
+
+  void finish();
+
+ private:
+  struct Entry {
+    std::string name;
+    std::int64_t positions;
+    std::int64_t vocab;
+    std::int64_t begin;  // byte offsets in the data
+    std::int64_t end;
+  };
+
+  [[noreturn]] void fail(const std::string& what) const;
+  void write_all(int descriptor, const void* data, std::size_t bytes) const;
+
+  std::filesystem::path file_;
+  std::filesystem::path data_file_;  // the tensors' bytes, until the header is known
+  std::filesystem::path whole_file_;
+  int data_ = -1;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace octlm::experiments

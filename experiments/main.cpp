@@ -1,0 +1,53 @@
+// octlm: runs registered experiments and the filters that let others check the decoder.
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+
+#include "experiments/commands/commands.h"
+#include "reference/python.h"
+#include "verify/provenance.h"
+#include "verify/runner.h"
+#include "verify/strict_json.h"
+
+namespace {
+
+int report(const char* kind, const std::exception& error, int code) {
+  std::cerr << "octlm: " << kind << error.what() << '\n';
+  return code;
+}
+
+int run_program(int argc, char** argv) {
+  using namespace octlm::experiments;
+  CLI::App app("octlm: a decoder, and a harness that proves it equal to Transformers", "octlm");
+  app.require_subcommand(1);
+  std::function<int()> action;
+  CommandLine line{app, octlm::verify::command_line(argc, argv), action};
+  add_run(line);
+  add_check(line);
+  add_list(line);
+  add_logits(line);
+  add_doctor(line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error, std::cerr, std::cerr);
+    return octlm::verify::kExitRefused;
+  }
+  try {
+    return action();
+  } catch (const octlm::verify::SpecError& error) {
+    return report("", error, octlm::verify::kExitRefused);
+  } catch (const std::invalid_argument& error) {
+    return report("", error, octlm::verify::kExitRefused);
+  } catch (const std::bad_alloc& error) {
+    return report("out of memory: ", error, octlm::verify::kExitError);
+  } catch (const std::exception& error) {
+    return report("", error, octlm::verify::kExitError);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { octlm::reference::flush_and_exit(run_program(argc, argv)); }
