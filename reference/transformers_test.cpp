@@ -5,15 +5,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
 
+#include "reference/mapped_libraries.h"
 #include "reference/python.h"
 #include "reference/python_call.h"
 #include "reference/testing/python_checkpoint.h"
 #include "reference/testing/sinks.h"
+#include "reference/testing/temporary_folder.h"
 
 namespace octlm::reference {
 namespace {
@@ -288,6 +291,16 @@ TEST_F(TransformersTest, FoldersMayHaveAnyName) {
   TransformersOptions named = options("qwen3");
   named.folder = folder;
   EXPECT_EQ(refusal(named), "");
+}
+
+// One copy of everything that computes, torch's own (design.md section 9).
+TEST_F(TransformersTest, NoNumericLibraryIsMappedTwice) {
+  const auto libraries = mapped_libraries();
+  EXPECT_THAT(duplicate_warnings(libraries), ::testing::IsEmpty());
+  const auto from_torch = [](const MappedLibrary& one) {
+    return one.name == "libtorch_cpu" || (one.family == "OpenMP" && one.path.find("/torch") != std::string::npos);
+  };
+  EXPECT_EQ(std::count_if(libraries.begin(), libraries.end(), from_torch), 2);
 }
 
 TEST_F(TransformersTest, TheEnvironmentIsDescribed) {

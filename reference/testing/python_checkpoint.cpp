@@ -2,9 +2,6 @@
 
 #include <pybind11/embed.h>
 
-#include <cstdlib>
-#include <stdexcept>
-
 #include "reference/python.h"
 #include "reference/python_call.h"
 
@@ -13,17 +10,6 @@ namespace octlm::reference::testing {
 namespace py = pybind11;
 
 std::filesystem::path project_python() { return OCTLM_PYTHON; }
-
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "octlm-reference-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder: " + pattern);
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 void write_checkpoint(const std::filesystem::path& folder, const std::string& architecture,
                       const nlohmann::json& overrides) {
