@@ -150,7 +150,18 @@ def test_a_failed_build_is_exit_4_and_is_tried_again(checkout):
     assert checkout.run("list").returncode == 0
 
 
-def test_a_moved_checkout_or_another_interpreter_is_configured_afresh(checkout):
+def test_a_moved_checkout_starts_afresh(checkout, tmp_path_factory):
+    assert checkout.run("list").returncode == 0
+    moved = tmp_path_factory.mktemp("moved") / "checkout"
+    shutil.move(checkout.folder, moved)
+    checkout.folder = moved
+    checkout.stamp_environment()
+    done = checkout.run("list")
+    assert done.returncode == 0, done.stderr
+    assert f"root={moved} " in done.stdout
+
+
+def test_another_interpreter_is_configured_for(checkout):
     assert checkout.run("list").returncode == 0
     (checkout.folder / "build/release/octlm-python").write_text("/another/python\n")
     done = checkout.run("list")
@@ -186,9 +197,9 @@ def test_two_at_once_build_once(checkout):
 
 def test_run_fetches_what_the_selection_lacks(checkout):
     (checkout.folder / "missing").write_text("qwen3-mini-synthetic\n")
-    done = checkout.run("run", "EXP-103")
+    done = checkout.run("run", "EXP-103", "a b")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("run\nEXP-103\npwd=")
+    assert done.stdout.startswith("run\nEXP-103\na b\npwd=")
     assert (checkout.folder / "cache/octlm/checkpoints/qwen3-mini-synthetic/manifest.json").exists()
 
 
@@ -261,6 +272,13 @@ def test_the_overhead_is_small_when_all_is_there(checkout):
 def test_missing_packages_are_the_listed_ones_that_are_not_installed(checkout, tmp_path):
     (tmp_path / "list").write_text("# a comment\nbash\nno-such-package-octlm  # and one here\n\ncoreutils\n")
     assert checkout.steps(f"missing_packages {tmp_path}/list").stdout == "no-such-package-octlm\n"
+
+
+def test_a_removed_package_whose_settings_remain_is_missing(checkout, tmp_path):
+    (tmp_path / "list").write_text("one\ntwo\n")
+    checkout.write_script("bin/dpkg-query", "#!/bin/sh\necho config-files one; echo installed two\n")
+    done = checkout.steps(f"missing_packages {tmp_path}/list", PATH=f"{checkout.folder}/bin:{os.environ['PATH']}")
+    assert done.stdout == "one\n"
 
 
 def stand_in_for_apt(checkout, exits):

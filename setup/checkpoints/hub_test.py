@@ -23,15 +23,15 @@ FILES = {
 
 
 class Hub(http.server.ThreadingHTTPServer):
-    """`break_after`: bytes of the weights after which transfers break; `lie_about`: a file declared with a wrong hash."""
+    """`break_after`: bytes of the weights after which transfers break; `corrupted`: a file sent with one bit turned."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Answer)
-        self.break_after, self.lie_about, self.ranges = None, None, []
+        self.break_after, self.corrupted, self.ranges = None, None, []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def declared(self, name):
-        content = FILES[name] + (b"!" if name == self.lie_about else b"")
+        content = FILES[name]
         entry = {"rfilename": name, "size": len(FILES[name]), "blobId": hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()}
         if name.endswith(".safetensors"):
             entry["lfs"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(FILES[name]), "pointerSize": 100}
@@ -56,6 +56,8 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def send_file(self, name):
         begin = int(re.match(r"bytes=(\d+)-", self.headers.get("Range", "bytes=0-"))[1])
         whole, body = FILES[name], FILES[name][begin:]
+        if name == self.server.corrupted:
+            body = body[:-1] + bytes([body[-1] ^ 1])
         headers = {"ETag": f'"{hashlib.sha256(whole).hexdigest()}"', "X-Repo-Commit": COMMIT}
         if begin:
             headers["Content-Range"] = f"bytes {begin}-{len(whole) - 1}/{len(whole)}"
@@ -134,13 +136,13 @@ def test_a_broken_transfer_is_resumed_by_the_next_run(tmp_path, hub):
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
-def test_a_wrong_hash_is_refused_and_repaired(tmp_path, hub, name):
-    hub.lie_about = name
+def test_a_file_with_another_hash_is_refused_and_downloaded_again(tmp_path, hub, name):
+    hub.corrupted = name
     refused = fetch(tmp_path, url(hub), "some/model", "--revision", COMMIT)
     assert refused.returncode == 1
     assert f"{name} hashes to" in refused.stderr.splitlines()[-1]
     assert not folder(tmp_path).exists()
-    hub.lie_about = None
+    hub.corrupted = None
     assert fetch(tmp_path, url(hub), "some/model", "--revision", COMMIT).returncode == 0
 
 
