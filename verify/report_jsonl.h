@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "verify/output_file.h"
 #include "verify/report.h"
 
 namespace octlm::verify {
@@ -14,10 +15,7 @@ class JsonlReport : public Report {
  public:
   // Creates the file. Throws std::runtime_error with path and reason, then and on every failed
   // write.
-  explicit JsonlReport(std::filesystem::path file);
-  ~JsonlReport() override;
-  JsonlReport(const JsonlReport&) = delete;
-  JsonlReport& operator=(const JsonlReport&) = delete;
+  explicit JsonlReport(std::filesystem::path file) : file_(std::move(file)) {}
 
   void run_started(const RunInfo& info, std::int64_t comparisons) override;
   void comparison_finished(const ExperimentResult& experiment,
@@ -26,16 +24,18 @@ class JsonlReport : public Report {
   void run_finished(const RunResult& run) override;
 
  private:
-  void append(const char* type, const nlohmann::json& fields);
-
-  std::filesystem::path file_;
-  int descriptor_ = -1;
+  AppendFile file_;
 };
 
-// The fields of each line, less `type`.
+// One line of the file: `type` first, then the fields; non-finite numbers as strings, bytes that
+// are not UTF-8 replaced.
+std::string json_line(const char* type, const nlohmann::json& fields);
+
+// The fields of each line, less `type`. A comparison that did not take place is no `comparison`
+// line, so that nobody counts it as one: its type is `not_compared`.
 nlohmann::json run_line(const RunInfo& info);
 nlohmann::json comparison_line(const ExperimentResult& experiment, const ComparisonResult& result);
 nlohmann::json experiment_line(const ExperimentResult& experiment);
-nlohmann::json summary_line(const Summary& summary);
+nlohmann::json summary_line(const RunResult& run);
 
 }  // namespace octlm::verify

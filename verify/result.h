@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ namespace octlm::verify {
 
 enum class Verdict { kPass, kFail, kNotRun, kError };
 const char* verdict_name(Verdict verdict);  // "pass", "fail", "not_run", "error"
+
+// "story, cached:half, cpu, float32"
+std::string key_text(const ComparisonKey& key);
 
 // A comparison that broke.
 struct Broken {
@@ -37,6 +41,7 @@ struct ComparisonResult {
 struct CriterionResult {
   std::string metric;
   std::string device;
+  std::map<std::string, std::string> when;
   Criterion::Bound bound = Criterion::Bound::kAtMost;
   std::variant<double, bool> limit;
   std::optional<MetricValue> value;  // the worst; absent when a comparison lacks the metric

@@ -60,8 +60,8 @@ struct Spec {
   bool has_tag(std::string_view tag) const;
 };
 
-// Reads and checks the envelope; the kind's own part is not read (call its `read`, or
-// read_experiment). Throws SpecError.
+// Reads and checks the envelope and takes the digest; the kind's own part is left to Kind::read.
+// Throws SpecError.
 Spec read_spec(const std::filesystem::path& file, std::span<const Kind> kinds);
 Spec parse_spec(std::string_view text, const std::filesystem::path& file,
                 std::span<const Kind> kinds);

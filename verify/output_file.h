@@ -1,0 +1,25 @@
+// A report's file, written so that a full disk is an error and not a shorter report.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace octlm::verify {
+
+// Appends to a file that it creates; what append() has returned from survives this process.
+class AppendFile {
+ public:
+  // Throws std::runtime_error "PATH: cannot be written: No space left on device"; so does append().
+  explicit AppendFile(std::filesystem::path file);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  void append(std::string_view text);
+
+ private:
+  std::filesystem::path file_;
+  int descriptor_ = -1;
+};
+
+}  // namespace octlm::verify

@@ -1,0 +1,136 @@
+#include "verify/report_jsonl.h"
+
+namespace octlm::verify {
+namespace {
+
+nlohmann::json or_null(const std::optional<std::string>& text) {
+  return text ? nlohmann::json(*text) : nlohmann::json(nullptr);
+}
+
+nlohmann::json key_json(const ExperimentResult& experiment, const ComparisonKey& key) {
+  return {{"experiment", experiment.id},
+          {"case", key.case_name},
+          {"path", key.path},
+          {"device", key.device},
+          {"dtype", key.dtype}};
+}
+
+nlohmann::json limit_json(const std::variant<double, bool>& limit) {
+  const bool* truth = std::get_if<bool>(&limit);
+  return truth ? nlohmann::json(*truth) : number_json(std::get<double>(limit));
+}
+
+nlohmann::json criterion_json(const CriterionResult& criterion) {
+  nlohmann::json json = {{"metric", criterion.metric}, {"device", criterion.device}};
+  if (!criterion.implied) json[bound_name(criterion.bound)] = limit_json(criterion.limit);
+  json["value"] = criterion.value ? metric_json(*criterion.value) : nlohmann::json(nullptr);
+  json["holds"] = criterion.holds ? nlohmann::json(*criterion.holds) : nlohmann::json(nullptr);
+  json["used"] = criterion.used ? number_json(*criterion.used) : nlohmann::json(nullptr);
+  json["comparisons"] = criterion.comparisons;
+  json["where"] = {{"case", criterion.where.case_name},
+                   {"path", criterion.where.path},
+                   {"dtype", criterion.where.dtype}};
+  json["implied"] = criterion.implied;
+  if (!criterion.when.empty()) json["when"] = criterion.when;
+  if (!criterion.note.empty()) json["note"] = criterion.note;
+  return json;
+}
+
+}  // namespace
+
+std::string json_line(const char* type, const nlohmann::json& fields) {
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  std::string line = "{\"type\":" + nlohmann::json(type).dump();
+  for (const auto& [name, value] : fields.items()) {
+    line += "," + nlohmann::json(name).dump(-1, ' ', false, kReplace) + ":" +
+            without_non_finite(value).dump(-1, ' ', false, kReplace);
+  }
+  return line + "}\n";
+}
+
+nlohmann::json run_line(const RunInfo& info) {
+  return {{"schema", 1},
+          {"version", info.version},
+          {"commit", info.commit},
+          {"dirty", info.dirty ? nlohmann::json(*info.dirty) : nlohmann::json(nullptr)},
+          {"code_sha256", info.code_sha256},
+          {"command", info.command},
+          {"started", info.started},
+          {"ledger_head", or_null(info.ledger_head)},
+          {"environment", info.environment}};
+}
+
+nlohmann::json comparison_line(const ExperimentResult& experiment, const ComparisonResult& result) {
+  nlohmann::json json = key_json(experiment, result.key);
+  if (const Measurement* measured = result.measurement()) {
+    // The kind's fields do not replace ours.
+    for (const auto& [name, value] : measured->record.items()) {
+      if (!json.contains(name)) json[name] = value;
+    }
+    json["metrics"] = metrics_json(measured->metrics);
+    return json;
+  }
+  const NotRun* not_run = result.not_run();
+  json["verdict"] = verdict_name(not_run ? Verdict::kNotRun : Verdict::kError);
+  json["reason"] = not_run ? not_run->reason : result.broken()->what;
+  json["needs"] = not_run ? not_run->needs : "";
+  return json;
+}
+
+nlohmann::json experiment_line(const ExperimentResult& experiment) {
+  nlohmann::json devices = nlohmann::json::object();
+  nlohmann::json reasons = nlohmann::json::object();
+  for (const DeviceResult& device : experiment.judgement.devices) {
+    devices[device.device] = verdict_name(device.verdict);
+    if (!device.reason.empty()) reasons[device.device] = device.reason;
+  }
+  nlohmann::json criteria = nlohmann::json::array();
+  for (const CriterionResult& one : experiment.judgement.criteria) {
+    criteria.push_back(criterion_json(one));
+  }
+  return {{"id", experiment.id},
+          {"kind", experiment.kind},
+          {"title", experiment.title},
+          {"verdict", verdict_name(experiment.judgement.verdict)},
+          {"devices", devices},
+          {"reason", experiment.judgement.reason},
+          {"reasons", reasons},
+          {"label", experiment.label},
+          {"comparisons", experiment.compared()},
+          {"planned", experiment.planned},
+          {"criteria", criteria},
+          {"spec", experiment.spec_file},
+          {"spec_sha256", experiment.spec_sha256},
+          {"attempt", nullptr},  // counted once there is a journal
+          {"seconds", experiment.seconds}};
+}
+
+nlohmann::json summary_line(const RunResult& run) {
+  const Summary& summary = run.summary;
+  return {{"pass", summary.pass},           {"fail", summary.fail},
+          {"not_run", summary.not_run},     {"error", summary.error},
+          {"exit_code", summary.exit_code}, {"why", summary.why},
+          {"not_started", run.not_started}, {"interrupted", run.interrupted_by != 0}};
+}
+
+void JsonlReport::run_started(const RunInfo& info, std::int64_t comparisons) {
+  nlohmann::json fields = run_line(info);
+  fields["planned"] = comparisons;
+  file_.append(json_line("run", fields));
+}
+
+void JsonlReport::comparison_finished(const ExperimentResult& experiment,
+                                      const ComparisonResult& result) {
+  const char* type = result.measurement() ? "comparison" : "not_compared";
+  file_.append(json_line(type, comparison_line(experiment, result)));
+}
+
+void JsonlReport::experiment_finished(const ExperimentResult& experiment) {
+  file_.append(json_line("experiment", experiment_line(experiment)));
+}
+
+void JsonlReport::run_finished(const RunResult& run) {
+  file_.append(json_line("summary", summary_line(run)));
+}
+
+}  // namespace octlm::verify

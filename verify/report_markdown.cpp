@@ -1,0 +1,108 @@
+#include "verify/report_markdown.h"
+
+#include <unistd.h>
+
+#include "verify/escape.h"
+#include "verify/output_file.h"
+#include "verify/report_text.h"
+
+namespace octlm::verify {
+namespace {
+
+constexpr std::size_t kMaxBytes = 900 * 1024;  // a CI step summary takes 1 MiB
+constexpr std::size_t kMaxReason = 600;        // code units of one cell's text
+
+std::string cell(const std::string& text) {
+  const bool cut = text.size() > kMaxReason;
+  return for_markdown(cut ? text.substr(0, kMaxReason) : text) + (cut ? "…" : "");
+}
+
+std::string row(const std::vector<std::string>& cells) {
+  std::string text = "|";
+  for (const std::string& one : cells) text += " " + one + " |";
+  return text + "\n";
+}
+
+const char* symbol(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass:
+      return "✅ ";
+    case Verdict::kFail:
+      return "❌ ";
+    case Verdict::kNotRun:
+      return "⚪ ";
+    case Verdict::kError:
+      return "⚠️ ";
+  }
+  return "";
+}
+
+std::string seconds_text(const ExperimentResult& experiment) {
+  const SideSeconds seconds = side_seconds(experiment);
+  const auto text = [](std::optional<double> side) { return side ? number_text(*side) : "-"; };
+  return text(seconds.subject) + " / " + text(seconds.reference);
+}
+
+std::string experiment_row(const ExperimentResult& experiment) {
+  const CriterionResult* decisive = decisive_criterion(experiment);
+  return row({cell(experiment.id), cell(experiment.kind),
+              symbol(experiment.judgement.verdict) + cell(verdict_text(experiment)),
+              std::to_string(experiment.compared()) + " of " + std::to_string(experiment.planned),
+              decisive ? cell(decisive->metric + " " + criterion_text(*decisive)) : "-",
+              decisive ? used_text(*decisive) : "-", seconds_text(experiment),
+              cell(experiment.label)});
+}
+
+std::string red_section(const RunResult& run) {
+  std::string text;
+  for (const ExperimentResult& experiment : run.experiments) {
+    const Verdict verdict = experiment.judgement.verdict;
+    if (verdict != Verdict::kFail && verdict != Verdict::kError) continue;
+    text += "- " + cell(experiment.id) + " (" + cell(experiment.title) +
+            "): " + cell(experiment.judgement.reason) + "\n";
+  }
+  return text.empty() ? "" : "\n**Failed**\n\n" + text;
+}
+
+std::string not_checked_section(const RunResult& run) {
+  const std::vector<NotChecked> list = not_checked(run);
+  if (list.empty()) return "\nEverything that was planned was checked.\n";
+  std::string text = "\n**Not checked**\n\n";
+  for (const NotChecked& one : list) {
+    text += "- " + cell(one.experiment) + ", " + cell(one.what) + ": " + cell(one.reason) + "\n";
+  }
+  return text;
+}
+
+std::string origin_section(const RunInfo& info) {
+  const std::string dirty = !info.dirty ? " (state unknown)" : *info.dirty ? " (modified)" : "";
+  return "\noctlm " + cell(info.version) + ", commit " + cell(info.commit) + dirty + ", code " +
+         cell(info.code_sha256.substr(0, 12)) + ", started " + cell(info.started) + ".\n" +
+         "To repeat: <code>" + cell(info.command) + "</code>\n";
+}
+
+}  // namespace
+
+std::string markdown_summary(const RunResult& run) {
+  std::string text = "## octlm: " + cell(headline(run)) + "\n\n" + cell(run.summary.why) + "\n";
+  text += red_section(run) + not_checked_section(run) + "\n";
+  text += row({"experiment", "kind", "verdict", "compared", "worst against its bound", "used",
+               "seconds subject / reference", "label"});
+  text += "|---|---|---|---|---|---|---|---|\n";
+  std::size_t left = run.experiments.size();
+  for (const ExperimentResult& experiment : run.experiments) {
+    if (text.size() > kMaxBytes) {
+      text += "\n" + std::to_string(left) + " more experiments are in results.jsonl.\n";
+      break;
+    }
+    text += experiment_row(experiment);
+    --left;
+  }
+  return text + origin_section(run.info);
+}
+
+void MarkdownReport::run_finished(const RunResult& run) {
+  AppendFile(file_).append(markdown_summary(run));
+}
+
+}  // namespace octlm::verify

@@ -1,0 +1,257 @@
+#include "verify/spec.h"
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "verify/canonical_json.h"
+#include "verify/kind.h"
+#include "verify/metrics.h"
+#include "verify/sha256.h"
+
+namespace octlm::verify {
+namespace {
+
+const std::vector<std::string> kParts = {"model", "reference", "subject", "cases", "parameters"};
+const std::vector<std::string> kWhenKeys = {"device", "dtype", "path", "case"};
+
+template <class Container>
+bool contains(const Container& container, std::string_view name) {
+  return std::find(container.begin(), container.end(), name) != container.end();
+}
+
+std::vector<std::string> known_metrics(const Kind& kind) {
+  std::vector<std::string> names = kind.metrics;
+  for (const MetricDefinition& definition : metric_definitions()) {
+    if (!contains(names, definition.name)) names.push_back(definition.name);
+  }
+  return names;
+}
+
+std::vector<std::string> read_names(const Reader& list, const std::vector<std::string>& known) {
+  std::vector<std::string> names;
+  for (const Reader& element : list.array()) {
+    names.push_back(element.one_of(known));
+    if (std::count(names.begin(), names.end(), names.back()) > 1) {
+      element.fail("\"" + names.back() + "\" stands here a second time");
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> read_tags(const Reader& list) {
+  static const std::regex kTag("[a-z0-9][a-z0-9_-]*");
+  std::vector<std::string> tags;
+  for (const Reader& element : list.array()) {
+    tags.push_back(element.string());
+    if (!std::regex_match(tags.back(), kTag)) {
+      element.fail("a tag is lower-case letters, digits, - and _");
+    }
+    if (std::count(tags.begin(), tags.end(), tags.back()) > 1) {
+      element.fail("\"" + tags.back() + "\" stands here a second time");
+    }
+  }
+  return tags;
+}
+
+std::map<std::string, std::string> read_when(const Reader& value) {
+  std::map<std::string, std::string> when;
+  value.object([&](ObjectReader& members) {
+    for (const std::string& key : kWhenKeys) {
+      if (const auto wanted = members.optional(key)) when[key] = wanted->non_empty_string();
+    }
+  });
+  if (when.empty()) value.fail("is empty: leave it out to judge every comparison");
+  return when;
+}
+
+// False when there is no bound.
+bool read_limit(ObjectReader& members, Criterion& criterion) {
+  int bounds = 0;
+  const auto number_bound = [&](const char* key, Criterion::Bound bound) {
+    if (const auto value = members.optional(key)) {
+      criterion.bound = bound;
+      criterion.limit = value->number();
+      ++bounds;
+    }
+  };
+  number_bound("at_most", Criterion::Bound::kAtMost);
+  number_bound("at_least", Criterion::Bound::kAtLeast);
+  if (const auto value = members.optional("equals")) {
+    criterion.bound = Criterion::Bound::kEquals;
+    if (value->raw().is_boolean()) {
+      criterion.limit = value->boolean();
+    } else {
+      criterion.limit = value->number();
+    }
+    ++bounds;
+  }
+  if (bounds > 1) members.fail("takes one of at_most, at_least and equals, not several");
+  return bounds == 1;
+}
+
+// A bound that its metric could never be held against is refused here, not found out by the run.
+void check_type(const Criterion& criterion, const MetricDefinition& metric, const Reader& value) {
+  const bool wants_bool = metric.type == MetricDefinition::Type::kBool;
+  if (wants_bool != std::holds_alternative<bool>(criterion.limit)) {
+    value.fail(metric.name + (wants_bool ? " is true or false: use equals with one of them"
+                                         : " is a number: use a number as its bound"));
+  }
+}
+
+void read_params(ObjectReader& members, Criterion& criterion, const MetricDefinition* metric) {
+  const std::vector<std::string> wanted = metric ? metric->params : std::vector<std::string>{};
+  const auto params = members.optional("params");
+  if (!params) {
+    if (!wanted.empty()) members.required("params");
+    return;
+  }
+  params->object([&](ObjectReader& inner) {
+    for (const std::string& name : wanted) inner.required(name).number();
+  });
+  criterion.params = params->raw();
+}
+
+Criterion read_criterion(const Reader& value, const Kind& kind) {
+  Criterion criterion;
+  bool bounded = false;
+  value.object([&](ObjectReader& members) {
+    criterion.metric = members.required("metric").one_of(known_metrics(kind));
+    read_params(members, criterion, find_metric(criterion.metric));
+    if (const auto when = members.optional("when")) criterion.when = read_when(*when);
+    bounded = read_limit(members, criterion);
+    const bool equals = bounded && criterion.bound == Criterion::Bound::kEquals;
+    const auto derivation = members.optional("derivation");
+    if (derivation) criterion.derivation = derivation->non_empty_string();
+    if (!derivation && bounded && !equals) members.required("derivation");
+  });
+  if (!bounded) value.fail("has no bound: one of at_most, at_least and equals");
+  if (const MetricDefinition* metric = find_metric(criterion.metric)) {
+    check_type(criterion, *metric, value);
+  }
+  return criterion;
+}
+
+void read_parts(ObjectReader& members, const Kind& kind) {
+  for (const std::string& name : kParts) {
+    const bool wanted = contains(kind.parts, name);
+    if (wanted) {
+      const Reader part = members.required(name);
+      if (name == "cases") {
+        part.non_empty_array();
+      } else {
+        part.object([](ObjectReader& all) { all.all(); });
+      }
+    } else if (const auto part = members.optional(name)) {
+      if (name != "parameters" || !part->raw().is_object() || !part->raw().empty()) {
+        part->fail("kind " + kind.name + " takes none: nobody would read it");
+      }
+    }
+  }
+}
+
+void read_envelope(Spec& spec, ObjectReader& members, std::span<const Kind> kinds) {
+  static const std::regex kId("[A-Z]{2,12}-[0-9]{1,9}");
+  const Reader schema = members.required("schema");
+  if (schema.integer() != 1) schema.fail("this program reads schema 1");
+  const Reader id = members.required("id");
+  spec.id = id.string();
+  if (!std::regex_match(spec.id, kId)) id.fail("expected an id like EXP-074");
+  spec.title = members.required("title").non_empty_string();
+  const Reader kind_name = members.required("kind");
+  spec.kind = kind_name.string();
+  const Kind& kind = find_kind(spec.kind, kinds, kind_name.file() + ": " + kind_name.path());
+  spec.tags = read_tags(members.required("tags"));
+  spec.question = members.required("question").non_empty_string();
+  spec.prediction = members.required("prediction").non_empty_string();
+  for (const Reader& criterion : members.required("criteria").non_empty_array()) {
+    spec.criteria.push_back(read_criterion(criterion, kind));
+  }
+  if (const auto list = members.optional("also_record")) {
+    spec.also_record = read_names(*list, known_metrics(kind));
+  }
+  if (const auto list = members.optional("must_catch")) {
+    spec.must_catch = read_names(*list, kind.faults);
+  }
+  spec.stop_rule = members.required("stop_rule").non_empty_string();
+  read_parts(members, kind);
+}
+
+std::map<std::string, std::string> hash_files(const Spec& spec, const Kind& kind) {
+  std::map<std::string, std::string> hashes;
+  if (!kind.files) return hashes;
+  for (const auto& [name, file] : kind.files(spec)) {
+    try {
+      hashes[name] = sha256_file(file);
+    } catch (const std::runtime_error& error) {
+      throw SpecError(spec.file.string() + ": it names " + name + ": " + error.what());
+    }
+  }
+  return hashes;
+}
+
+}  // namespace
+
+const char* bound_name(Criterion::Bound bound) {
+  switch (bound) {
+    case Criterion::Bound::kAtMost:
+      return "at_most";
+    case Criterion::Bound::kAtLeast:
+      return "at_least";
+    case Criterion::Bound::kEquals:
+      return "equals";
+  }
+  return "";
+}
+
+const Kind& find_kind(std::string_view name, std::span<const Kind> kinds,
+                      const std::string& where) {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
+  }
+  throw SpecError(where + ": there is no kind \"" + std::string(name) + "\"" +
+                  suggestion(name, names));
+}
+
+Reader Spec::part(const std::string& name) const {
+  return Reader(raw.at(name), file.string(), "$." + name);
+}
+
+bool Spec::has_tag(std::string_view tag) const { return contains(tags, tag); }
+
+Spec parse_spec(std::string_view text, const std::filesystem::path& file,
+                std::span<const Kind> kinds) {
+  Spec spec;
+  spec.file = file;
+  spec.raw = parse_strict(text, file.string());
+  Reader(spec.raw, file.string()).object([&](ObjectReader& members) {
+    read_envelope(spec, members, kinds);
+  });
+  const Kind& kind = find_kind(spec.kind, kinds, file.string());
+  spec.sha256 = sha256(digest_input(spec, hash_files(spec, kind)));
+  return spec;
+}
+
+Spec read_spec(const std::filesystem::path& file, std::span<const Kind> kinds) {
+  return parse_spec(read_file(file), file, kinds);
+}
+
+std::string digest_input(const Spec& spec, const std::map<std::string, std::string>& file_sha256) {
+  nlohmann::json claim = spec.raw;
+  for (const char* prose : {"title", "question", "prediction"}) claim.erase(prose);
+  bool names_matter = false;
+  for (nlohmann::json& criterion : claim["criteria"]) {
+    criterion.erase("derivation");
+    names_matter |= criterion.contains("when") && criterion["when"].contains("case");
+  }
+  if (!names_matter && claim.contains("cases")) {
+    for (nlohmann::json& one : claim["cases"]) {
+      if (one.is_object()) one.erase("name");
+    }
+  }
+  return canonical_json({{"files", file_sha256}, {"spec", claim}});
+}
+
+}  // namespace octlm::verify
