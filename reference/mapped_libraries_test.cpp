@@ -46,11 +46,10 @@ TEST(MappedLibraries, ASecondOpenMpRuntimeIsWarnedOf) {
   EXPECT_THAT(duplicate_warnings(read(two)), ElementsAre("several OpenMP runtimes are mapped: libgomp, libiomp5"));
 }
 
-// The program itself brings no numeric library (design.md section 9); Python's is linked.
-TEST(MappedLibraries, ThisProcessMapsOnlyPython) {
-  const auto libraries = mapped_libraries();
-  ASSERT_FALSE(libraries.empty());
-  for (const MappedLibrary& library : libraries) EXPECT_EQ(library.family, "Python") << library.path;
+// The program itself brings no numeric library (design.md section 9). That a mapped one is found is
+// tested where torch is there, in transformers_test.cpp.
+TEST(MappedLibraries, ThisProgramBringsNone) {
+  for (const auto& library : mapped_libraries()) EXPECT_EQ(library.family, "Python") << library.path;
 }
 
 }  // namespace

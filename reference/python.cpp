@@ -77,10 +77,13 @@ std::string linked_version() {
 
 nlohmann::json identify(const std::filesystem::path& executable) {
   const auto identity = nlohmann::json::parse(output_of(executable, kIdentify), nullptr, false);
-  if (!identity.is_object()) refuse(executable, "does not answer as a Python");
-  if (identity.at("version") != linked_version() || identity.at("free_threaded") == true) {
+  if (!identity.is_object() || !identity.contains("version") || !identity.at("version").is_string() ||
+      !identity.contains("prefix")) {
+    refuse(executable, "does not answer as a Python");
+  }
+  if (identity.at("version") != linked_version() || identity.value("free_threaded", false)) {
     refuse(executable, "is Python " + identity.at("version").get<std::string>() +
-                           (identity.at("free_threaded") == true ? " (free-threaded)" : "") +
+                           (identity.value("free_threaded", false) ? " (free-threaded)" : "") +
                            ", and this program is linked with libpython " + linked_version() + " (" +
                            Py_GetVersion() + "); prefix " + identity.at("prefix").dump() +
                            ", search path " + identity.at("path").dump());
