@@ -43,7 +43,7 @@ install_packages() {
     [[ -t 0 ]] || as_root=(sudo -n)
   fi
   local command=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@")
-  say "Debian packages: $# of the list are missing (a few hundred MB on a bare system, once): ${command[*]}"
+  say "Debian packages: $# of the list are missing (about 600 MB on a bare system, once): ${command[*]}"
   confirmed || refuse 4 "not installed; octlm needs: apt-get install $*"
   [[ -n "$(find /var/lib/apt/lists -name '*_Packages*' -print -quit 2>/dev/null)" ]] || "${as_root[@]}" apt-get update || true
   "${command[@]}" </dev/null && return
