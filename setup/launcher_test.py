@@ -247,11 +247,15 @@ def test_bench_runs_every_benchmark_and_needs_one(checkout):
     ("tokenize --model x", "build"),
     ("logits --model x", "build"),
 ])
-def test_only_what_needs_the_reference_asks_for_it(command, level):
-    launcher = (ROOT / "octlm").read_text()
-    function = launcher[launcher.index("level_of()"):].split("\n}\n")[0] + "\n}\n"
-    done = subprocess.run(["/bin/bash", "-euc", f"{function} level_of {command}"], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == level
+def test_only_what_needs_the_reference_asks_for_it(checkout, command, level):
+    assert checkout.steps(f"level_of {command}").stdout == level + "\n"
+
+
+def test_help_of_run_fetches_nothing(checkout):
+    (checkout.folder / "missing").write_text("Usage: run [OPTIONS]\n")  # as a program asked for help answers
+    done = checkout.run("run", "--help")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("run\n--help\n")
 
 
 def test_the_overhead_is_small_when_all_is_there(checkout):

@@ -14,6 +14,29 @@ readonly program="$release/octlm"
 say() { printf '[octlm] %s\n' "$*" >&2; }
 refuse() { local code="$1"; shift; say "$*"; exit "$code"; }
 
+# --- What a command needs --------------------------------------------------------------------------
+
+asks_for_help() {
+  local argument
+  for argument in "$@"; do
+    case "$argument" in -h | --help) return 0 ;; esac
+  done
+  return 1
+}
+
+level_of() { # prints the level of the environment that a command of the program and its arguments need
+  local argument previous="" level=build
+  case "$1" in run | record | sensitivity | localize) level=reference ;; esac
+  for argument in "${@:2}"; do
+    case "$previous $argument" in
+      *" --reference="* | "--reference "*) [[ "${argument#--reference=}" == transformers ]] || level=build ;;
+    esac
+    previous="$argument"
+  done
+  if asks_for_help "$@"; then level=build; fi
+  echo "$level"
+}
+
 # --- Debian packages -------------------------------------------------------------------------------
 
 debian_packages() {
