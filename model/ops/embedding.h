@@ -3,6 +3,7 @@
 //   ids   [rows]           each in [0, vocab)
 //   out   [rows, hidden]   activation dtype; must not overlap table
 // Error: none (model.ops.embedding compares for equality). Throws std::invalid_argument.
+//
 // Transformers: nn.Embedding, Qwen3Model.embed_tokens.
 #pragma once
 

@@ -2,7 +2,9 @@
 //   x     [seq, kv_heads, head_dim]       activation dtype
 //   cache [kv_heads, capacity, head_dim]  activation dtype; must not overlap x
 // Error: none. Throws std::invalid_argument, before anything is written, when the positions do not
-// lie in [0, capacity). Transformers: DynamicCache.update, which concatenates along the sequence.
+// lie in [0, capacity).
+//
+// Transformers: DynamicCache.update, which concatenates along the sequence.
 #pragma once
 
 #include <cstdint>

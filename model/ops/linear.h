@@ -5,9 +5,10 @@
 // float32 products and sums (float64 in the definition), never 16-bit partial sums
 // (pytorch/pytorch#92599). The order of summation depends on the shape alone: any number of
 // threads, run after run, the same bits. Different numbers of rows may differ in the last bits.
-// Error, float32: |error| <= (8 + in / 16) 2^-24 sum_k |x w| (tolerance.h, model.ops.linear). NaN
-// and infinity propagate; zero times infinity is NaN. Throws std::invalid_argument. Transformers:
-// nn.Linear without bias.
+// Error, float32: |error| <= (4 + sqrt(in)) 2^-24 sum_k |x w|, of which model.ops.linear sees under
+// half. NaN and infinity propagate; zero times infinity is NaN. Throws std::invalid_argument.
+//
+// Transformers: nn.Linear without bias.
 #pragma once
 
 #include "model/ops/backend.h"

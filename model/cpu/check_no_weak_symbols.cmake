@@ -1,0 +1,23 @@
+# A kernel object that exports an inline function of the standard library, compiled for AVX-512, may be
+# the linker's choice for the whole program (kernels.h). Run: cmake -DNM=<nm> -DOBJECTS=<a;b> -P <this>
+set(checked 0)
+foreach(object IN LISTS OBJECTS)
+  if(NOT object MATCHES "kernels_(avx512|avx2|generic)")
+    continue()
+  endif()
+  execute_process(COMMAND ${NM} --defined-only ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT symbols MATCHES "kernels")
+    message(FATAL_ERROR "${object}: no table of kernels among its symbols; is it the right file?")
+  endif()
+  # W, V, w, v: weak; u: unique, which is how some inline variables are emitted.
+  string(REGEX MATCHALL "[^\n]* [WVwvu] [^\n]*" weak "${symbols}")
+  if(weak)
+    list(JOIN weak "\n" weak)
+    message(FATAL_ERROR "${object} exports weak symbols:\n${weak}")
+  endif()
+  math(EXPR checked "${checked} + 1")
+endforeach()
+if(checked EQUAL 0)
+  message(FATAL_ERROR "no kernel object was checked")
+endif()
+message(STATUS "${checked} kernel objects checked")
