@@ -46,6 +46,7 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 void write_text(const fs::path& path, const std::string& text) {
+  fs::remove(path);  // truncating in place makes some file systems flush to the disk at close
   std::ofstream(path, std::ios::binary) << text;
 }
 

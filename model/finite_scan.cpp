@@ -1,7 +1,11 @@
-// A float is NaN or infinite exactly when its exponent bits are all ones. As an integer without its
-// sign that is: at least the pattern of infinity. So a block is clean when the maximum over its
-// elements of (bits & ~sign) is below infinity's bits, an and and a max per element, which
-// compilers vectorise.
+// A float is NaN or infinite exactly when its exponent bits are all ones: then, and only then,
+// adding one at the exponent's lowest bit carries into the sign's place. So for each lane of a
+// word,
+//
+//   ((bits & exponent) + lowest_exponent_bit) & sign  !=  0   <=>   NaN or infinity
+//
+// with no carry between lanes, since the exponent's mask leaves the sign out: three operations per
+// word, which compilers turn into whole vectors.
 #include "model/finite_scan.h"
 
 #include <algorithm>
@@ -10,68 +14,87 @@
 #include <cstring>
 #include <mutex>
 #include <thread>
-#include <tuple>
 #include <vector>
 
 namespace octlm::model {
 namespace {
 
-constexpr std::int64_t kBlock = 8192;                   // elements: stays in the L1 cache
+constexpr std::int64_t kBlockBytes = 16384;             // stays in the L1 cache
 constexpr std::int64_t kPiece = std::int64_t{1} << 22;  // elements a thread takes at a time
 
-template <class Bits>
-Bits load(const std::byte* data, std::int64_t element) {
-  Bits bits;
-  std::memcpy(&bits, data + element * static_cast<std::int64_t>(sizeof(Bits)), sizeof(Bits));
-  return bits;
+template <class T>
+T load(const std::byte* data, std::int64_t index) {
+  T value;
+  std::memcpy(&value, data + index * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
 }
 
-// The first non-finite element in [first, last), or last. Bits is the signed integer of the dtype's
-// size.
-template <class Bits>
-std::int64_t scan(const std::byte* data, std::int64_t first, std::int64_t last, Bits infinity,
-                  Bits magnitude_mask) {
-  for (std::int64_t block = first; block < last; block += kBlock) {
-    const std::int64_t block_end = std::min(block + kBlock, last);
-    Bits largest = 0;
-    for (std::int64_t i = block; i < block_end; ++i) {
-      const Bits magnitude = static_cast<Bits>(load<Bits>(data, i) & magnitude_mask);
-      largest = largest < magnitude ? magnitude : largest;
-    }
-    if (largest < infinity) continue;
-    for (std::int64_t i = block; i < block_end; ++i) {
-      if (static_cast<Bits>(load<Bits>(data, i) & magnitude_mask) >= infinity) return i;
-    }
-  }
-  return last;
-}
+// The bits of a dtype, repeated in every lane of a 64-bit word.
+struct Layout {
+  std::uint64_t exponent;
+  std::uint64_t lowest_exponent_bit;
+  std::uint64_t sign;
+  std::uint32_t fraction;  // of one element
+};
 
-std::int64_t scan(const ConstTensorView& tensor, std::int64_t first, std::int64_t last) {
-  const auto* data = static_cast<const std::byte*>(tensor.data);
-  switch (tensor.dtype) {
+Layout layout_of(DType dtype) {
+  switch (dtype) {
     case DType::kBFloat16:
-      return scan<std::int16_t>(data, first, last, 0x7f80, 0x7fff);
+      return {0x7f80'7f80'7f80'7f80, 0x0080'0080'0080'0080, 0x8000'8000'8000'8000, 0x007f};
     case DType::kFloat16:
-      return scan<std::int16_t>(data, first, last, 0x7c00, 0x7fff);
+      return {0x7c00'7c00'7c00'7c00, 0x0400'0400'0400'0400, 0x8000'8000'8000'8000, 0x03ff};
     case DType::kFloat32:
-      return scan<std::int32_t>(data, first, last, 0x7f800000, 0x7fffffff);
+      return {0x7f80'0000'7f80'0000, 0x0080'0000'0080'0000, 0x8000'0000'8000'0000, 0x007f'ffff};
     case DType::kFloat64:
       break;
   }
   assert(false && "weights are stored in 16 or 32 bits");
+  return {};
+}
+
+std::uint64_t non_finite_lanes(std::uint64_t bits, const Layout& layout) {
+  return ((bits & layout.exponent) + layout.lowest_exponent_bit) & layout.sign;
+}
+
+bool block_is_finite(const std::byte* block, const Layout& layout) {
+  std::uint64_t found = 0;
+  for (std::int64_t word = 0; word < kBlockBytes / 8; ++word) {
+    found |= non_finite_lanes(load<std::uint64_t>(block, word), layout);
+  }
+  return found == 0;
+}
+
+std::uint32_t element_bits(const ConstTensorView& tensor, std::int64_t element) {
+  const auto* data = static_cast<const std::byte*>(tensor.data);
+  return dtype_bytes(tensor.dtype) == 4 ? load<std::uint32_t>(data, element)
+                                        : load<std::uint16_t>(data, element);
+}
+
+// The first non-finite element in [first, last), or last.
+std::int64_t scan(const ConstTensorView& tensor, std::int64_t first, std::int64_t last) {
+  const Layout layout = layout_of(tensor.dtype);
+  const auto element_bytes = static_cast<std::int64_t>(dtype_bytes(tensor.dtype));
+  const std::int64_t block = kBlockBytes / element_bytes;
+  const auto* data = static_cast<const std::byte*>(tensor.data);
+  while (first < last) {
+    const std::int64_t end = std::min(first + block, last);
+    if (end - first == block && block_is_finite(data + first * element_bytes, layout)) {
+      first = end;
+      continue;
+    }
+    for (; first < end; ++first) {
+      // A single element is one lane of a word whose other lanes are zero.
+      if (non_finite_lanes(element_bits(tensor, first), layout) != 0) return first;
+    }
+  }
   return last;
 }
 
 std::string name_of(const ConstTensorView& tensor, std::int64_t element) {
-  const auto* data = static_cast<const std::byte*>(tensor.data);
-  const bool wide = tensor.dtype == DType::kFloat32;
-  const std::int32_t bits =
-      wide ? load<std::int32_t>(data, element) : load<std::int16_t>(data, element);
-  const std::int32_t fraction = tensor.dtype == DType::kFloat16    ? 0x03ff
-                                : tensor.dtype == DType::kBFloat16 ? 0x007f
-                                                                   : 0x007fffff;
-  if ((bits & fraction) != 0) return "nan";
-  return bits < 0 ? "-inf" : "inf";
+  const std::uint32_t bits = element_bits(tensor, element);
+  const Layout layout = layout_of(tensor.dtype);
+  if ((bits & layout.fraction) != 0) return "nan";
+  return (bits & layout.sign) != 0 ? "-inf" : "inf";
 }
 
 struct Piece {
