@@ -42,6 +42,12 @@ OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request
                                        .tf32 = request.tf32});
 }
 
+std::unique_ptr<Engine> open_recorded(const fs::path& folder, const EngineRequest& request) {
+  reference::RecordingKey key{.weights = {}, .dtype = request.dtype, .attention = request.attention};
+  for (const auto& [name, hash] : request.model.files) key.weights[name] = "sha256:" + hash;
+  return reference::make_recorded(folder, key);
+}
+
 }  // namespace
 
 Environment local_environment(const LocalOptions& options) {
@@ -56,10 +62,7 @@ Environment local_environment(const LocalOptions& options) {
   environment.open_reference = [threads, recorded = options.recorded](
                                    const EngineRequest& request) -> OrNotRun<std::unique_ptr<Engine>> {
     if (!recorded) return open_transformers(request, threads);
-    return reference::make_recorded({.folder = *recorded,
-                                     .weights = request.model.files,
-                                     .dtype = request.dtype,
-                                     .attention = request.attention});
+    return open_recorded(*recorded, request);
   };
   return environment;
 }

@@ -86,12 +86,11 @@ void python(Findings& findings) {
 }
 
 void libraries(Findings& findings) {
-  const auto mapped = reference::mapped_numeric_libraries();
-  for (const auto& library : mapped) findings.fact("mapped", library.family + ": " + library.file);
-  const auto doubled = reference::duplicate_families(mapped);
-  findings.check(doubled.empty(), "one copy each",
-                 doubled.empty() ? "no numeric library is mapped twice"
-                                 : "mapped more than once: " + joined(doubled));
+  const auto mapped = reference::mapped_libraries();
+  for (const auto& library : mapped) findings.fact(library.family, library.path);
+  const auto warnings = reference::duplicate_warnings(mapped);
+  for (const auto& warning : warnings) findings.check(false, "libraries", warning);
+  if (warnings.empty()) findings.check(true, "libraries", "one copy of each numeric library is mapped");
 }
 
 void checkpoints(Findings& findings) {

@@ -1,0 +1,176 @@
+// Our decoder against Transformers, live, on tiny checkpoints of every shape of config that we run: what
+// the registered experiments claim of two large checkpoints, here of many small ones, each chosen so that
+// one thing can be wrong in it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "experiments/kinds/logit_comparison.h"
+#include "experiments/local_environment.h"
+#include "experiments/octlm_engine.h"
+#include "model/testing/tiny_checkpoint.h"
+#include "reference/python.h"
+#include "reference/transformers.h"
+
+namespace octlm::experiments {
+namespace {
+
+using model::testing::make_tiny_checkpoint;
+using model::testing::TemporaryFolder;
+using model::testing::TinyCheckpoint;
+using model::testing::TinyOptions;
+
+struct Variant {
+  std::string name;
+  TinyOptions options;
+  std::function<void(TinyCheckpoint&)> edit = [](TinyCheckpoint&) {};
+  std::size_t tokens = 40;
+};
+
+// Sets members of config.json; null removes one.
+std::function<void(TinyCheckpoint&)> config(const nlohmann::json& members) {
+  return [members](TinyCheckpoint& checkpoint) {
+    auto document = nlohmann::json::parse(checkpoint.config_json);
+    for (const auto& [key, value] : members.items()) {
+      if (value == "REMOVE") {
+        document.erase(key);
+      } else {
+        document[key] = value;
+      }
+    }
+    checkpoint.config_json = document.dump();
+  };
+}
+
+const nlohmann::json kLlama3Scaling = {{"rope_type", "llama3"},
+                                       {"factor", 8.0},
+                                       {"low_freq_factor", 1.0},
+                                       {"high_freq_factor", 4.0},
+                                       {"original_max_position_embeddings", 64}};
+
+std::vector<Variant> variants() {
+  const TinyOptions qwen3;
+  const TinyOptions llama{.model_type = "llama"};
+  return {
+      {"qwen3", qwen3},
+      {"llama", llama},
+      {"qwen3_float16_storage", {.dtype = model::DType::kFloat16}},
+      {"llama_float32_storage", {.model_type = "llama", .dtype = model::DType::kFloat32}},
+      // huggingface/candle#2930: the head that is not tied, and the stored duplicate of one that is.
+      {"qwen3_untied", {.tie_word_embeddings = false}},
+      {"qwen3_stored_lm_head", {.stored_lm_head = true}},
+      // onnx/onnx#7274: query heads and KV heads in every ratio.
+      {"one_kv_head", {.num_attention_heads = 6, .num_key_value_heads = 1}},
+      {"as_many_kv_heads", {.num_attention_heads = 4, .num_key_value_heads = 4}},
+      // NVIDIA/TensorRT-LLM#5912: head_dim is not hidden_size / heads.
+      {"wide_heads", {.hidden_size = 24, .num_attention_heads = 4, .head_dim = 32}},
+      {"llama_derived_head_dim",
+       {.model_type = "llama", .hidden_size = 64, .num_attention_heads = 4, .head_dim = 16},
+       config({{"head_dim", "REMOVE"}})},
+      // NVIDIA/cutlass#1112: eps from the config, in the q and k norms too.
+      {"qwen3_large_eps", qwen3, config({{"rms_norm_eps", 0.05}})},
+      {"llama_large_eps", llama, config({{"rms_norm_eps", 0.05}})},
+      // deepspeedai/DeepSpeed#8345: another base.
+      {"small_theta", qwen3, config({{"rope_theta", 500.0}})},
+      // ggml-org/llama.cpp#2793: null, absent, {} and default are the same model.
+      {"rope_scaling_absent", qwen3, config({{"rope_scaling", "REMOVE"}})},
+      {"rope_scaling_default", qwen3, config({{"rope_scaling", {{"rope_type", "default"}}}})},
+      // ggml-org/llama.cpp#8676: llama3 scaling, past the original length.
+      {"llama3_scaling", {.model_type = "llama", .max_position_embeddings = 512},
+       config({{"rope_scaling", kLlama3Scaling}}), 200},
+      // InternLM/lmdeploy#3614: a window that is not in use.
+      {"unused_window", qwen3, config({{"sliding_window", 4}, {"use_sliding_window", false}})},
+      // Short prompts hide position bugs (AI-Hypercomputer/maxtext).
+      {"long_prompt", {.max_position_embeddings = 2048}, [](TinyCheckpoint&) {}, 1100},
+  };
+}
+
+class Parity : public ::testing::TestWithParam<Variant> {};
+INSTANTIATE_TEST_SUITE_P(Tiny, Parity, ::testing::ValuesIn(variants()),
+                         [](const auto& parameter) { return parameter.param.name; });
+
+// Float32 rounding on these sizes stays near 1e-5 on logits that span 2 to 30; a fault moves them by
+// tenths.
+constexpr double kBound = 2e-4;
+
+TEST_P(Parity, EveryPathEqualsTransformers) {
+  const Variant& variant = GetParam();
+  TinyCheckpoint tiny = make_tiny_checkpoint(variant.options);
+  variant.edit(tiny);
+  TemporaryFolder folder;
+  tiny.write(folder.path());
+
+  const auto subject = make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
+  const auto reference = reference::make_transformers(
+      {.python = environment_python(), .folder = folder.path(), .threads = 2});
+  ASSERT_EQ(subject->vocab_size(), reference->vocab_size());
+
+  std::mt19937 generator(11);
+  std::uniform_int_distribution<std::int32_t> id(0, static_cast<std::int32_t>(subject->vocab_size()) - 1);
+  std::vector<std::int32_t> ids(variant.tokens);
+  for (auto& value : ids) value = id(generator);
+
+  for (const char* path : {"full", "cached:half", "cached:every", "chunked:7"}) {
+    const auto measurement = compare_logits({*subject, {ids, reference::Path::parse(path), {}}},
+                                            {*reference, {ids, reference::Path::full(), {}}});
+    const double error = std::get<double>(measurement.metrics.at("max_abs_error@1"));
+    EXPECT_LE(error, kBound) << path << " " << measurement.record["worst"].dump();
+    EXPECT_EQ(measurement.record["positions"], ids.size());
+    RecordProperty(std::string("max_abs_error ") + path, std::to_string(error));
+    if (std::string(path) == "full") {
+      std::printf("  %s: max abs error %.2e, worst %s\n", variant.name.c_str(), error,
+                  measurement.record["worst"].dump().substr(0, 120).c_str());
+    }
+  }
+}
+
+// design.md section 8: the definition is the arbiter, and must itself agree with Transformers within
+// float32 rounding.
+TEST(Definition, AgreesWithTransformersFloat32) {
+  for (const char* model_type : {"qwen3", "llama"}) {
+    TemporaryFolder folder;
+    make_tiny_checkpoint({.model_type = model_type}).write(folder.path());
+    const auto definition = make_octlm_engine(
+        {.folder = folder.path(), .dtype = "float64", .threads = 2, .instruction_set = ""});
+    const auto reference = reference::make_transformers(
+        {.python = environment_python(), .folder = folder.path(), .threads = 2});
+    std::vector<std::int32_t> ids(50);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>((i * 37 + 5) % 64);
+    const auto measurement = compare_logits({*definition, {ids, reference::Path::full(), {}}},
+                                            {*reference, {ids, reference::Path::full(), {}}});
+    EXPECT_LE(std::get<double>(measurement.metrics.at("max_abs_error@1")), kBound) << model_type;
+  }
+}
+
+// Requests that must be refused alike by both sides, before anything is computed.
+TEST(BothEngines, RefuseTheSameRequests) {
+  TemporaryFolder folder;
+  make_tiny_checkpoint({}).write(folder.path());
+  const auto subject = make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
+  const auto reference = reference::make_transformers(
+      {.python = environment_python(), .folder = folder.path(), .threads = 2});
+  const std::vector<reference::LogitRequest> bad = {
+      {{}, reference::Path::full(), {}},
+      {{1, 64}, reference::Path::full(), {}},
+      {{1, -1}, reference::Path::full(), {}},
+      {std::vector<std::int32_t>(129, 1), reference::Path::full(), {}},
+      {{1}, reference::Path::parse("cached:half"), {}},
+  };
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    EXPECT_THROW(subject->start(bad[i]), std::invalid_argument) << i;
+    EXPECT_THROW(reference->start(bad[i]), std::invalid_argument) << i;
+  }
+  EXPECT_NO_THROW(subject->start({{63}, reference::Path::full(), {}}));
+  EXPECT_NO_THROW(reference->start({{63}, reference::Path::full(), {}}));
+}
+
+}  // namespace
+}  // namespace octlm::experiments
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  octlm::reference::flush_and_exit(RUN_ALL_TESTS());
+}
