@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -69,13 +70,15 @@ void write_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+// Beyond 2^53 doubles skip integers, so that two of them would get one text.
 double as_double(const nlohmann::json& number) {
-  constexpr double kExact = 9007199254740992.0;  // 2^53: beyond it doubles skip integers
-  const double value = number.get<double>();
-  if (number.is_number_integer() && std::fabs(value) > kExact) {
-    throw std::invalid_argument("canonical JSON: " + number.dump() + " is beyond 2^53");
-  }
-  return value;
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  const bool inexact = number.is_number_unsigned()
+                           ? number.get<std::uint64_t>() > static_cast<std::uint64_t>(kExact)
+                           : number.is_number_integer() && (number.get<std::int64_t>() > kExact ||
+                                                            number.get<std::int64_t>() < -kExact);
+  if (inexact) throw std::invalid_argument("canonical JSON: " + number.dump() + " is beyond 2^53");
+  return number.get<double>();
 }
 
 void write(std::string& out, const nlohmann::json& value);

@@ -10,11 +10,14 @@ namespace octlm::verify {
 namespace {
 
 constexpr std::size_t kMaxBytes = 900 * 1024;  // a CI step summary takes 1 MiB
-constexpr std::size_t kMaxReason = 600;        // code units of one cell's text
+constexpr std::size_t kMaxCell = 600;          // bytes of one text before it is escaped
+constexpr std::size_t kMaxEntries = 60;        // of a list
 
 std::string cell(const std::string& text) {
-  const bool cut = text.size() > kMaxReason;
-  return for_markdown(cut ? text.substr(0, kMaxReason) : text) + (cut ? "…" : "");
+  if (text.size() <= kMaxCell) return for_markdown(text);
+  std::size_t end = kMaxCell;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return for_markdown(text.substr(0, end)) + "…";
 }
 
 std::string row(const std::vector<std::string>& cells) {
@@ -53,25 +56,36 @@ std::string experiment_row(const ExperimentResult& experiment) {
               cell(experiment.label)});
 }
 
-std::string red_section(const RunResult& run) {
+// Bullets, as many as fit; the rest are counted.
+std::string bullets(const std::vector<std::string>& entries) {
   std::string text;
+  for (std::size_t i = 0; i < entries.size() && i < kMaxEntries; ++i)
+    text += "- " + entries[i] + "\n";
+  if (entries.size() > kMaxEntries) {
+    text += "- and " + std::to_string(entries.size() - kMaxEntries) + " more: see results.jsonl\n";
+  }
+  return text;
+}
+
+std::string red_section(const RunResult& run) {
+  std::vector<std::string> entries;
   for (const ExperimentResult& experiment : run.experiments) {
     const Verdict verdict = experiment.judgement.verdict;
     if (verdict != Verdict::kFail && verdict != Verdict::kError) continue;
-    text += "- " + cell(experiment.id) + " (" + cell(experiment.title) +
-            "): " + cell(experiment.judgement.reason) + "\n";
+    entries.push_back(cell(experiment.id) + " (" + cell(experiment.title) +
+                      "): " + cell(experiment.judgement.reason));
   }
-  return text.empty() ? "" : "\n**Failed**\n\n" + text;
+  return entries.empty() ? "" : "\n**Failed**\n\n" + bullets(entries);
 }
 
 std::string not_checked_section(const RunResult& run) {
   const std::vector<NotChecked> list = not_checked(run);
   if (list.empty()) return "\nEverything that was planned was checked.\n";
-  std::string text = "\n**Not checked**\n\n";
+  std::vector<std::string> entries;
   for (const NotChecked& one : list) {
-    text += "- " + cell(one.experiment) + ", " + cell(one.what) + ": " + cell(one.reason) + "\n";
+    entries.push_back(cell(one.experiment) + ", " + cell(one.what) + ": " + cell(one.reason));
   }
-  return text;
+  return "\n**Not checked**\n\n" + bullets(entries);
 }
 
 std::string origin_section(const RunInfo& info) {

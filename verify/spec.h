@@ -25,10 +25,10 @@ struct Criterion {
   nlohmann::json params = nlohmann::json::object();
   // Which comparisons it judges: all those whose device, dtype, path and case are the ones given
   // here.
-  std::map<std::string, std::string> when;
+  std::map<std::string, std::string> when = {};
   Bound bound = Bound::kAtMost;
-  std::variant<double, bool> limit;  // a bool only for kEquals
-  std::string derivation;            // why this value; may be empty for kEquals
+  std::variant<double, bool> limit = 0.0;  // a bool only for kEquals
+  std::string derivation;                  // why this value; may be empty for kEquals
 };
 
 const char* bound_name(Criterion::Bound bound);  // "at_most", "at_least", "equals"

@@ -1,0 +1,151 @@
+#include "verify/spec.h"
+
+#include <gmock/gmock.h>
+
+#include "verify/testing/fake_experiment.h"
+
+namespace octlm::verify {
+namespace {
+
+using testing::envelope_kinds;
+using ::testing::HasSubstr;
+using testing::message_of;
+
+nlohmann::json table() {
+  return read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" / "spec_variants.json");
+}
+
+Spec parse(const nlohmann::json& document) {
+  static const std::vector<Kind> kinds = envelope_kinds();
+  return parse_spec(document.dump(), "EXP-900.json", kinds);
+}
+
+// The same table is held against docs/spec.schema.json by spec_schema_test.py, and against the
+// kinds by the tests of experiments.
+TEST(Spec, EveryVariantOfTheTable) {
+  const nlohmann::json all = table();
+  for (const nlohmann::json& variant : all["variants"]) {
+    if (variant["level"] == "kind") continue;
+    const auto refused = message_of<SpecError>([&] { parse(all["base"].patch(variant["patch"])); });
+    EXPECT_EQ(refused.empty(), variant["valid"].get<bool>()) << variant["name"] << ": " << refused;
+    if (variant.contains("says")) {
+      EXPECT_THAT(refused, HasSubstr(variant["says"].get<std::string>())) << variant["name"];
+    }
+    if (!refused.empty()) {
+      EXPECT_THAT(refused, HasSubstr("EXP-900.json: ")) << variant["name"];
+    }
+  }
+}
+
+TEST(Spec, HoldsWhatTheFileSays) {
+  const Spec spec = parse(table()["base"]);
+  EXPECT_EQ(spec.id, "EXP-900");
+  EXPECT_TRUE(spec.has_tag("parity"));
+  ASSERT_EQ(spec.criteria.size(), 2U);
+  EXPECT_EQ(spec.criteria[0].metric, "max_abs_error@1");
+  EXPECT_EQ(spec.criteria[0].bound, Criterion::Bound::kAtMost);
+  EXPECT_EQ(std::get<double>(spec.criteria[0].limit), 0.001);
+  EXPECT_EQ(std::get<bool>(spec.criteria[1].limit), true);
+  EXPECT_EQ(spec.part("cases").array().at(1).path(), "$.cases[1]");
+  EXPECT_EQ(spec.part("cases").file(), "EXP-900.json");
+}
+
+// Bounds that no JSON number can hold are refused by the parser, before any criterion.
+TEST(Spec, RefusesBoundsThatAreNotFinite) {
+  const std::string text = table()["base"].dump();
+  const std::string bound = "\"at_most\":0.001";
+  ASSERT_THAT(text, HasSubstr(bound));
+  for (const char* wrong : {"NaN", "Infinity", "-Infinity", "1e999", "-1e999"}) {
+    std::string changed = text;
+    changed.replace(changed.find(bound), bound.size(), std::string("\"at_most\":") + wrong);
+    EXPECT_THROW(parse_spec(changed, "f", envelope_kinds()), SpecError) << wrong;
+  }
+}
+
+std::string digest(const nlohmann::json& document) { return parse(document).sha256; }
+
+TEST(SpecDigest, ProseDoesNotChangeIt) {
+  const nlohmann::json base = table()["base"];
+  for (const char* path :
+       {"/title", "/question", "/prediction", "/criteria/0/derivation", "/cases/0/name"}) {
+    nlohmann::json changed = base;
+    changed[nlohmann::json::json_pointer(path)] = "other words";
+    EXPECT_EQ(digest(changed), digest(base)) << path;
+  }
+  nlohmann::json spelt = base;
+  spelt["criteria"][0]["at_most"] = 1e-3;
+  spelt["schema"] = 1;
+  EXPECT_EQ(digest(spelt), digest(base));
+}
+
+TEST(SpecDigest, EverythingElseDoes) {
+  const nlohmann::json base = table()["base"];
+  const std::pair<const char*, nlohmann::json> changes[] = {
+      {"/id", "EXP-901"},
+      {"/tags", nlohmann::json::array()},
+      {"/model/id", "other"},
+      {"/reference/tf32", true},
+      {"/subject/paths/0", "chunked:2"},
+      {"/cases/0/token_ids/0", 7},
+      {"/cases/0/text", "twice"},
+      {"/criteria/0/at_most", 0.0010000000000000002},
+      {"/criteria/1/equals", false},
+      {"/criteria/0/when", {{"device", "cpu"}}},
+      {"/also_record", nlohmann::json::array()},
+      {"/must_catch/0", "stale_kv_slot"},
+      {"/stop_rule", "Try again."},
+  };
+  for (const auto& [path, value] : changes) {
+    nlohmann::json changed = base;
+    changed[nlohmann::json::json_pointer(path)] = value;
+    EXPECT_NE(digest(changed), digest(base)) << path;
+  }
+}
+
+TEST(SpecDigest, CaseNamesCountOnceACriterionRefersToThem) {
+  nlohmann::json document = table()["base"];
+  document["criteria"][0]["when"] = {{"case", "story"}};
+  nlohmann::json renamed = document;
+  renamed["cases"][1]["name"] = "other";
+  EXPECT_NE(digest(renamed), digest(document));
+}
+
+TEST(SpecDigest, FilesCountByContent) {
+  const testing::TemporaryFolder folder;
+  std::vector<Kind> kinds = envelope_kinds();
+  kinds[1].files = [&](const Spec&) {
+    return std::map<std::string, std::filesystem::path>{{"prompts/a.json", folder.path() / "a"}};
+  };
+  const std::string text = table()["base"].dump();
+  EXPECT_THAT(message_of<SpecError>([&] { parse_spec(text, "f", kinds); }),
+              HasSubstr("it names prompts/a.json"));
+  std::ofstream(folder.path() / "a") << "one";
+  const std::string before = parse_spec(text, "f", kinds).sha256;
+  EXPECT_EQ(parse_spec(text, "f", kinds).sha256, before);
+  std::ofstream(folder.path() / "a") << "two";
+  EXPECT_NE(parse_spec(text, "f", kinds).sha256, before);
+}
+
+// Fixed: a change of the digest's definition would orphan every registered spec.
+TEST(SpecDigest, IsWhatItWasWhenTheFormatWasPublished) {
+  const auto document = nlohmann::json::parse(R"({
+      "schema": 1, "id": "EXP-1", "title": "t", "kind": "logit_parity", "tags": [], "question": "q",
+      "prediction": "p", "model": {}, "reference": {}, "subject": {}, "cases": [{"name": "n"}],
+      "criteria": [{"metric": "finite@1", "equals": true}], "stop_rule": "s"})");
+  const Spec spec = parse(document);
+  EXPECT_EQ(digest_input(spec, {}),
+            R"({"files":{},"spec":{"cases":[{}],"criteria":[{"equals":true,"metric":"finite@1"}],)"
+            R"("id":"EXP-1","kind":"logit_parity","model":{},"reference":{},"schema":1,)"
+            R"("stop_rule":"s","subject":{},"tags":[]}})");
+  EXPECT_EQ(spec.sha256, "f2e47ee574600ba672bf060a1fde21071a9efd06d081e97b90728423002264f0");
+}
+
+TEST(FindKind, NamesTheNearest) {
+  const auto kinds = envelope_kinds();
+  EXPECT_EQ(find_kind("logit_parity", kinds, "here").name, "logit_parity");
+  EXPECT_EQ(message_of<SpecError>([&] { find_kind("logit_party", kinds, "here"); }),
+            "here: there is no kind \"logit_party\"; did you mean \"logit_parity\"?");
+}
+
+}  // namespace
+}  // namespace octlm::verify

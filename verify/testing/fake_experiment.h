@@ -1,0 +1,140 @@
+// What the tests of the framework need: specs in a line, and experiments of ten lines.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "verify/kind.h"
+#include "verify/metrics.h"
+#include "verify/runner.h"
+#include "verify/spec.h"
+
+namespace octlm::verify::testing {
+
+// Answers each comparison with a function of its key.
+class FakeExperiment : public Experiment {
+ public:
+  using Answer = std::function<Outcome(const ComparisonKey&)>;
+  using Preparation = std::function<std::optional<NotRun>(const std::string& device)>;
+
+  FakeExperiment(std::vector<ComparisonKey> plan, Answer answer, Preparation preparation = {})
+      : plan_(std::move(plan)), answer_(std::move(answer)), preparation_(std::move(preparation)) {}
+
+  std::vector<ComparisonKey> comparisons() const override { return plan_; }
+  std::optional<NotRun> prepare(const std::string& device) override {
+    return preparation_ ? preparation_(device) : std::nullopt;
+  }
+  Outcome compare(const ComparisonKey& key) override { return answer_(key); }
+  void release() override { ++released; }
+
+  int released = 0;
+
+ private:
+  std::vector<ComparisonKey> plan_;
+  Answer answer_;
+  Preparation preparation_;
+};
+
+inline ComparisonKey key(const std::string& name, const std::string& device = "cpu",
+                         const std::string& path = "full") {
+  return {name, path, device, "float32"};
+}
+
+inline Criterion at_most(const std::string& metric, double limit) {
+  return {.metric = metric, .bound = Criterion::Bound::kAtMost, .limit = limit, .derivation = "x"};
+}
+inline Criterion at_least(const std::string& metric, double limit) {
+  return {.metric = metric, .bound = Criterion::Bound::kAtLeast, .limit = limit, .derivation = "x"};
+}
+inline Criterion equals(const std::string& metric, std::variant<double, bool> limit) {
+  return {.metric = metric, .bound = Criterion::Bound::kEquals, .limit = limit, .derivation = {}};
+}
+
+inline Spec spec_of(const std::string& id, std::vector<Criterion> criteria) {
+  Spec spec;
+  spec.file = id + ".json";
+  spec.id = id;
+  spec.title = "A claim";
+  spec.kind = "fake";
+  spec.criteria = std::move(criteria);
+  spec.sha256 = std::string(64, '0');
+  return spec;
+}
+
+// Kinds of the real names and parts whose own part nobody reads: for tests of the envelope.
+inline std::vector<Kind> envelope_kinds() {
+  std::vector<std::string> load = {"stored_tensors@1", "stored_elements@1", "parameters@1",
+                                   "files_match@1"};
+  return {
+      {.name = "checkpoint_load",
+       .summary = "",
+       .metrics = load,
+       .faults = {},
+       .parts = {"model", "subject", "cases"},
+       .read = {}},
+      {.name = "logit_parity",
+       .summary = "",
+       .metrics = row_metrics(),
+       .faults = {"swap_k_v_proj", "stale_kv_slot"},
+       .parts = {"model", "reference", "subject", "cases"},
+       .read = {}},
+      {.name = "cached_parity",
+       .summary = "",
+       .metrics = row_metrics(),
+       .faults = {},
+       .parts = {"model", "subject", "cases", "parameters"},
+       .read = {}},
+  };
+}
+
+// A folder that is gone when the test is.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "octlm-verify-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+// The lines of a results.jsonl, each parsed.
+inline std::vector<nlohmann::json> lines_of(const std::filesystem::path& file) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+// What `action` throws, as text; "" when it does not.
+template <class Error, class Action>
+std::string message_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace octlm::verify::testing
