@@ -33,7 +33,7 @@ struct EngineRequest {
   ModelReference model;
   std::string dtype;   // "float32"
   std::string device;  // "cpu"
-  std::string attention;  // reference only: "eager", "sdpa"
+  std::string attention = {};  // reference only: "eager", "sdpa"
   bool tf32 = false;      // reference only
 };
 
