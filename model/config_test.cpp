@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,15 +14,16 @@
 #include <vector>
 
 #include "model/architectures/architecture.h"
+#include "model/testing/tiny_checkpoint.h"
 
 namespace octlm::model {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 // Qwen/Qwen3-0.6B's config.json, and SmolLM2-135M-Instruct's.
 json qwen3_config() {
@@ -453,13 +455,28 @@ TEST(Config, MalformedJsonIsRefused) {
 }
 
 TEST(Config, UnreadableFileIsNamed) {
-  const std::filesystem::path folder = "/nonexistent-octlm";
-  try {
-    read_config(folder);
-    FAIL() << "accepted a folder that does not exist";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), StartsWith("/nonexistent-octlm/config.json: cannot be opened"));
-  }
+  const auto refusal_in = [](const std::filesystem::path& folder) -> std::string {
+    try {
+      read_config(folder);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal_in("/nonexistent-octlm"),
+              StartsWith("/nonexistent-octlm/config.json: cannot be opened"));
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "config.json";
+  std::filesystem::create_directory(path);
+  EXPECT_EQ(refusal_in(folder.path()), path.string() + ": not a regular file");
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);  // must not wait for a writer
+  EXPECT_EQ(refusal_in(folder.path()), path.string() + ": not a regular file");
+  std::filesystem::remove(path);
+  std::ofstream(path) << qwen3_config();
+  EXPECT_EQ(refusal_in(folder.path()), "");
+  std::filesystem::resize_file(path, (1 << 24) + 1);  // sparse
+  EXPECT_THAT(refusal_in(folder.path()), HasSubstr("16777217 bytes, expected at most 16777216"));
 }
 
 // pegainfer-project/pegainfer#676: the head is as wide as vocab_size, which is more than can be
