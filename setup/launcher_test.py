@@ -68,7 +68,8 @@ class Checkout:
                    "for level in build checkpoints reference; do stamp_level $level; done")
 
     def environment(self, **changes):
-        return os.environ | {"XDG_CACHE_HOME": str(self.folder / "cache")} | changes
+        outer = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "OCTLM_"))}
+        return outer | {"XDG_CACHE_HOME": str(self.folder / "cache")} | changes
 
     def run(self, *arguments, cwd=None, **changes):
         return subprocess.run([self.folder / "octlm", *arguments], cwd=cwd, env=self.environment(**changes), text=True,
