@@ -245,7 +245,7 @@ struct SafetensorsFile::Impl {
     ::madvise(address, bytes, MADV_HUGEPAGE);
     std::size_t filled = 0;
     while (filled < bytes) {
-      constexpr std::size_t kChunk = std::size_t{1} << 30;  // read(2) takes at most 2 GiB
+      constexpr std::size_t kChunk = std::size_t{1} << 22;
       const ssize_t got = ::pread(descriptor, static_cast<char*>(address) + filled,
                                   std::min(kChunk, bytes - filled), static_cast<off_t>(filled));
       if (got < 0 && errno == EINTR) continue;

@@ -170,18 +170,23 @@ TEST(Safetensors, BadOffsetsAreRefusedWithTheTensorsName) {
                               "[-8,0]"}) {
     EXPECT_THAT(refusal(with_offsets(offsets)), HasSubstr("tensor 'w'")) << offsets;
   }
-  // The right span, so near 2^64 that adding the header's length would wrap to a small number.
+  // Spans that are right modulo 2^64: reversed, and with an end that wraps when the header's length
+  // is added.
+  for (const char* reversed : {"[8,0]", "[18446744073709551608,0]"}) {
+    EXPECT_THAT(refusal(with_offsets(reversed)), HasSubstr("are not [begin, end]"));
+  }
   EXPECT_THAT(refusal(with_offsets("[18446744073709551600,18446744073709551608]")),
-              HasSubstr("tensor 'w'"));
+              HasSubstr("are beyond 2^64"));
   EXPECT_THAT(refusal(with_offsets("[9223372036854775800,9223372036854775808]")),
               HasSubstr("a hole"));
 }
 
 TEST(Safetensors, BadShapesAreRefusedWithTheTensorsName) {
-  for (const char* shape : {"[4]", "[1]", "[-2]", "[2.0]", "2", "null", "[\"2\"]", "[1,1,1,1,2]",
-                            "[9223372036854775808]", "[4611686018427387904,4]",
-                            "[4294967296,4294967296]", "[2147483648,2147483648,2147483648,4]",
-                            "[4611686018427387905]", "[18446744073709551615]"}) {
+  for (const char* shape :
+       {"[4]", "[1]", "[-2]", "[2.0]", "2", "null", "[\"2\"]", "[1,1,1,1,2]",
+        "[9223372036854775808]", "[4611686018427387904,4]", "[4294967296,4294967296]",
+        "[2147483648,2147483648,2147483648,4]", "[4611686018427387906]", "[2,2305843009213693953]",
+        "[18446744073709551615]"}) {
     const std::string header = "{" + entry("w", "F32", shape, "[0,8]") + "}";
     EXPECT_THAT(refusal(file_of(header, std::string(8, '\1'))), HasSubstr("tensor 'w'")) << shape;
   }
@@ -260,6 +265,17 @@ TEST_P(SafetensorsFileTest, GivesTheBytes) {
   EXPECT_TRUE(file.unchanged());
 }
 
+// Longer than what is read at once.
+TEST_P(SafetensorsFileTest, GivesTheBytesOfALargeFile) {
+  const auto path = folder_.path() / "m.safetensors";
+  std::string data;
+  while (data.size() < 10'000'000) data += std::to_string(data.size());
+  data.resize(10'000'000);
+  write_file(path, file_of("{" + entry("w", "F32", "[2500000]", "[0,10000000]") + "}", data));
+  const SafetensorsFile file(path, GetParam());
+  EXPECT_EQ(std::memcmp(file.data(file.entries().front()), data.data(), data.size()), 0);
+}
+
 TEST_P(SafetensorsFileTest, NoticesAFileWrittenToInPlace) {
   const auto path = folder_.path() / "m.safetensors";
   write_file(path, file_of(kTwo, kTwoData));
@@ -273,7 +289,9 @@ TEST_P(SafetensorsFileTest, NoticesAFileWrittenToInPlace) {
   std::filesystem::last_write_time(path, opened + std::chrono::seconds(1));
   EXPECT_FALSE(file.unchanged());
   std::filesystem::last_write_time(path, opened);
+  EXPECT_TRUE(file.unchanged());  // the limit of what is noticed
   std::filesystem::resize_file(path, 5);
+  std::filesystem::last_write_time(path, opened);
   EXPECT_FALSE(file.unchanged());
 }
 
