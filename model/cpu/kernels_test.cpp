@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -17,7 +18,7 @@
 #include "model/ops/silu_mul.h"
 
 namespace {
-std::size_t allocations = 0;
+std::atomic<std::size_t> allocations{0};
 }
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // they do match, once inlined
 // Counts, so that a test can see that a decode step allocates nothing.
@@ -126,9 +127,9 @@ TEST(Float32Backend, AllocatesNothingOnceWarm) {
   };
   for (const std::int64_t rows : {1, 200}) {
     step(rows);
-    const std::size_t before = allocations;
+    const std::size_t before = allocations.load();
     step(rows);
-    EXPECT_EQ(allocations, before) << rows << " rows";
+    EXPECT_EQ(allocations.load(), before) << rows << " rows";
   }
 }
 
