@@ -36,6 +36,38 @@ nlohmann::json criterion_json(const CriterionResult& criterion) {
   return json;
 }
 
+nlohmann::json trust_json(const Trust& trust) {
+  nlohmann::json attempts = nlohmann::json::object();
+  for (const auto& [device, of] : trust.attempts) {
+    attempts[device] = {{"attempt", of.attempt},
+                        {"failed", of.failed},
+                        {"abandoned", of.abandoned},
+                        {"intent", of.intent}};
+  }
+  nlohmann::json registered = nullptr;
+  if (!trust.registered_time.empty()) {
+    registered = {{"time", trust.registered_time}, {"commit", trust.registered_commit}};
+  }
+  return {{"why", trust.why},
+          {"registered", registered},
+          {"entry", trust.entry},
+          {"amendments", trust.amendments},
+          {"last_amendment", trust.last_amendment},
+          {"prior_results", {{"exist", trust.prior_results}, {"source", trust.prior_source}}},
+          {"anchored", trust.anchored ? nlohmann::json(*trust.anchored) : nlohmann::json(nullptr)},
+          {"attempts", attempts},
+          {"teeth", trust.teeth}};
+}
+
+// The highest over the devices; null without a journal.
+nlohmann::json attempt_json(const Trust& trust) {
+  nlohmann::json highest = nullptr;
+  for (const auto& [device, of] : trust.attempts) {
+    if (highest.is_null() || highest < of.attempt) highest = of.attempt;
+  }
+  return highest;
+}
+
 }  // namespace
 
 std::string json_line(const char* type, const nlohmann::json& fields) {
@@ -49,15 +81,18 @@ std::string json_line(const char* type, const nlohmann::json& fields) {
 }
 
 nlohmann::json run_line(const RunInfo& info) {
-  return {{"schema", 1},
-          {"version", info.version},
-          {"commit", info.commit},
-          {"dirty", info.dirty ? nlohmann::json(*info.dirty) : nlohmann::json(nullptr)},
-          {"code_sha256", info.code_sha256},
-          {"command", info.command},
-          {"started", info.started},
-          {"ledger_head", or_null(info.ledger_head)},
-          {"environment", info.environment}};
+  return {
+      {"schema", 1},
+      {"version", info.version},
+      {"commit", info.commit},
+      {"dirty", info.dirty ? nlohmann::json(*info.dirty) : nlohmann::json(nullptr)},
+      {"code_sha256", info.code_sha256},
+      {"command", info.command},
+      {"started", info.started},
+      {"ledger_head", or_null(info.ledger_head)},
+      {"resumed", info.resumed.empty() ? nlohmann::json(nullptr) : nlohmann::json(info.resumed)},
+      {"request", info.request},
+      {"environment", info.environment}};
 }
 
 nlohmann::json comparison_line(const ExperimentResult& experiment, const ComparisonResult& result) {
@@ -95,22 +130,28 @@ nlohmann::json experiment_line(const ExperimentResult& experiment) {
           {"devices", devices},
           {"reason", experiment.judgement.reason},
           {"reasons", reasons},
-          {"label", experiment.label},
+          {"label", experiment.trust.label},
           {"comparisons", experiment.compared()},
           {"planned", experiment.planned},
           {"criteria", criteria},
           {"spec", experiment.spec_file},
           {"spec_sha256", experiment.spec_sha256},
-          {"attempt", nullptr},  // counted once there is a journal
+          {"attempt", attempt_json(experiment.trust)},
+          {"trust", trust_json(experiment.trust)},
           {"seconds", experiment.seconds}};
 }
 
 nlohmann::json summary_line(const RunResult& run) {
   const Summary& summary = run.summary;
-  return {{"pass", summary.pass},           {"fail", summary.fail},
-          {"not_run", summary.not_run},     {"error", summary.error},
-          {"exit_code", summary.exit_code}, {"why", summary.why},
-          {"not_started", run.not_started}, {"interrupted", run.interrupted_by != 0}};
+  return {{"pass", summary.pass},
+          {"fail", summary.fail},
+          {"not_run", summary.not_run},
+          {"error", summary.error},
+          {"uncounted", summary.uncounted},
+          {"exit_code", summary.exit_code},
+          {"why", summary.why},
+          {"not_started", run.not_started},
+          {"interrupted", run.interrupted_by != 0}};
 }
 
 void JsonlReport::run_started(const RunInfo& info, std::int64_t comparisons) {

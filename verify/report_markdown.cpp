@@ -53,7 +53,7 @@ std::string experiment_row(const ExperimentResult& experiment) {
               std::to_string(experiment.compared()) + " of " + std::to_string(experiment.planned),
               decisive ? cell(decisive->metric + " " + criterion_text(*decisive)) : "-",
               decisive ? used_text(*decisive) : "-", seconds_text(experiment),
-              cell(experiment.label)});
+              cell(experiment.trust.label)});
 }
 
 // Bullets, as many as fit; the rest are counted.

@@ -70,10 +70,37 @@ struct Judgement {
   std::vector<CriterionResult> criteria;
 };
 
+// What the ledger and the journal say of a result: why it may be believed, or not.
+struct Trust {
+  // How often this spec was run by this code on a device, this time included (verify/journal.h).
+  struct Attempts {
+    std::int64_t attempt = 0;    // this is the n-th
+    std::int64_t failed = 0;     // of which so many failed, this one included
+    std::int64_t abandoned = 0;  // and so many never ended: a crash, or still at work
+    std::string intent;          // sha256 of this attempt's line in the journal; "" without one
+  };
+
+  // "confirmatory", "replication", "exploratory" or "unregistered": read from the ledger alone.
+  std::string label = "unregistered";
+  std::string why;                // the label in words, when it does not count as a pass
+  std::string registered_time;    // UTC; "" when unregistered, and so are the next two
+  std::string registered_commit;  // HEAD when it was registered
+  std::string entry;              // sha256 of the last line of its chain
+  std::int64_t amendments = 0;
+  std::string last_amendment;    // "narrowing", "loosening" or ""
+  bool prior_results = false;    // its numbers had been seen when it was registered
+  std::string prior_source;      // where, in words
+  std::optional<bool> anchored;  // a published report or a tag names `entry`; absent: unknown
+  std::map<std::string, Attempts> attempts;  // by device; empty without a journal
+  std::string teeth = "not shown";           // would it catch a planted fault?
+
+  // Only these count as a pass of the suite.
+  bool counts() const { return label == "confirmatory" || label == "replication"; }
+};
+
 struct ExperimentResult {
   std::string id, title, kind, spec_file, spec_sha256;
-  // "unregistered" for all until there is a ledger.
-  std::string label = "unregistered";
+  Trust trust;
   std::vector<ComparisonResult> comparisons;
   Judgement judgement;  // filled when the experiment is finished
   double seconds = 0;
@@ -84,16 +111,20 @@ struct ExperimentResult {
 
 struct RunInfo {
   std::string version, commit, code_sha256;
-  std::optional<bool> dirty;  // absent: not a git checkout
-  std::string command;        // the command line, to repeat it
-  std::string started;        // UTC, "2026-01-31T12:00:00Z"
-  std::optional<std::string> ledger_head;
+  std::optional<bool> dirty;               // absent: not a git checkout
+  std::string command;                     // the command line, to repeat it
+  std::string started;                     // UTC, "2026-01-31T12:00:00Z"
+  std::optional<std::string> ledger_head;  // absent: this program keeps no ledger
+  std::string resumed;  // UTC, when this run went on with an interrupted one; "" otherwise
+  // What the program needs to go on with this run (its arguments); opaque to this part.
+  nlohmann::json request = nullptr;
   nlohmann::json environment = nlohmann::json::object();
   std::filesystem::path folder;  // where the reports are written
 };
 
 struct Summary {
-  std::int64_t pass = 0, fail = 0, not_run = 0, error = 0;
+  // `pass` counts confirmatory and replication results; other passes are `uncounted`.
+  std::int64_t pass = 0, fail = 0, not_run = 0, error = 0, uncounted = 0;
   int exit_code = 0;
   std::string why;  // what decided the exit code, in words
 };

@@ -220,7 +220,7 @@ class ExperimentRun {
     result_.kind = item.spec.kind;
     result_.spec_file = item.spec.file.string();
     result_.spec_sha256 = item.spec.sha256;
-    result_.label = options.label;
+    result_.trust.label = options.label;
     result_.planned = static_cast<std::int64_t>(plan.keys.size());
   }
 
