@@ -1,4 +1,5 @@
 # The folders are the architecture: includes point one way. Run: cmake -DROOT=<checkout> -P <this>
+cmake_minimum_required(VERSION 3.25)  # for IN_LIST
 set(may_include_model model)
 set(may_include_verify verify)
 set(may_include_reference reference)
