@@ -65,6 +65,16 @@ void take_value(CriterionResult& result, const ComparisonKey& key, const MetricV
   result.where = key;
 }
 
+bool matches(const std::map<std::string, std::string>& when, const ComparisonKey& key) {
+  const std::map<std::string, const std::string*> fields = {{"device", &key.device},
+                                                            {"dtype", &key.dtype},
+                                                            {"path", &key.path},
+                                                            {"case", &key.case_name}};
+  return std::all_of(when.begin(), when.end(), [&](const auto& condition) {
+    return *fields.at(condition.first) == condition.second;
+  });
+}
+
 CriterionResult judge_criterion(const Criterion& criterion, const std::string& device,
                                 std::span<const ComparisonResult> comparisons) {
   CriterionResult result;
@@ -73,6 +83,7 @@ CriterionResult judge_criterion(const Criterion& criterion, const std::string& d
   result.when = criterion.when;
   result.bound = criterion.bound;
   result.limit = criterion.limit;
+  result.derivation = criterion.derivation;
   bool held = true;
   const ComparisonKey* lacking = nullptr;
   for (const ComparisonResult& comparison : comparisons) {
@@ -100,6 +111,13 @@ CriterionResult judge_criterion(const Criterion& criterion, const std::string& d
   return result;
 }
 
+bool is_finite(const std::string& metric, const MetricValue& value) {
+  const double* number = std::get_if<double>(&value);
+  if (number != nullptr && !std::isfinite(*number)) return false;
+  const bool* truth = std::get_if<bool>(&value);
+  return !metric.starts_with("finite@") || (truth != nullptr && *truth);
+}
+
 // NaN and infinity fail even where no criterion looks.
 void add_implied(std::vector<CriterionResult>& results, const std::string& device,
                  std::span<const ComparisonResult> comparisons) {
@@ -108,11 +126,9 @@ void add_implied(std::vector<CriterionResult>& results, const std::string& devic
     const Measurement* measured = comparison.measurement();
     if (!measured || comparison.key.device != device) continue;
     for (const auto& [name, value] : measured->metrics) {
+      if (is_finite(name, value)) continue;
       const double* number = std::get_if<double>(&value);
-      const bool* truth = std::get_if<bool>(&value);
       const bool not_finite = number != nullptr && !std::isfinite(*number);
-      const bool not_true = name.starts_with("finite@") && (truth == nullptr || !*truth);
-      if (!not_finite && !not_true) continue;
       CriterionResult& result = found[name];
       ++result.comparisons;
       if (result.comparisons > 1) continue;
@@ -264,13 +280,23 @@ void decide_experiment(Judgement& judgement) {
 }  // namespace
 
 bool applies(const Criterion& criterion, const ComparisonKey& key) {
-  const std::map<std::string, const std::string*> fields = {{"device", &key.device},
-                                                            {"dtype", &key.dtype},
-                                                            {"path", &key.path},
-                                                            {"case", &key.case_name}};
-  return std::all_of(criterion.when.begin(), criterion.when.end(), [&](const auto& condition) {
-    return *fields.at(condition.first) == condition.second;
-  });
+  return matches(criterion.when, key);
+}
+
+std::optional<OneJudged> judge_one(const CriterionResult& criterion,
+                                   const ComparisonResult& comparison) {
+  const Measurement* measured = comparison.measurement();
+  if (!measured || comparison.key.device != criterion.device) return std::nullopt;
+  if (!matches(criterion.when, comparison.key)) return std::nullopt;
+  const auto value = measured->metrics.find(criterion.metric);
+  // A rule in force without being written speaks only where it was broken.
+  if (criterion.implied) {
+    const bool broken = value != measured->metrics.end() && !is_finite(value->first, value->second);
+    return broken ? std::optional(OneJudged{false, std::nullopt}) : std::nullopt;
+  }
+  if (value == measured->metrics.end()) return OneJudged{false, std::nullopt};
+  return OneJudged{within(value->second, criterion.bound, criterion.limit),
+                   share_used(value->second, criterion.bound, criterion.limit)};
 }
 
 Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons) {

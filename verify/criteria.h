@@ -15,6 +15,7 @@
 //   - The experiment's verdict is the worst over the devices that ran (fail, error, pass).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,15 @@ namespace octlm::verify {
 // `comparisons` are all that were planned and selected, in order. With none, the verdict is
 // not_run.
 Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons);
+
+// What a criterion says of one comparison alone, for a report that shows each; the verdicts come
+// from judge(). nullopt where it does not apply or nothing was compared.
+struct OneJudged {
+  bool holds = false;
+  std::optional<double> used;  // as CriterionResult::used
+};
+std::optional<OneJudged> judge_one(const CriterionResult& criterion,
+                                   const ComparisonResult& comparison);
 
 bool applies(const Criterion& criterion, const ComparisonKey& key);
 

@@ -229,6 +229,7 @@ TEST(Criteria, AnExperimentIsTheWorstOverTheDevicesThatRan) {
   EXPECT_EQ(judgement.reason, "cuda: no GPU");
   EXPECT_EQ(judged(criterion, {cpu(1.5), no_cuda}).verdict, Verdict::kFail);
   EXPECT_EQ(judged(criterion, {cpu(0.5), broke("x", key("a", "cuda"))}).verdict, Verdict::kError);
+  EXPECT_EQ(judged(criterion, {cpu(1.5), broke("x", key("a", "cuda"))}).verdict, Verdict::kFail);
 }
 
 TEST(PlanFault, APlanThatCannotBeJudged) {

@@ -229,6 +229,12 @@ TEST(RowComparison, OneBadPlaceInAMillionIsFound) {
   EXPECT_LT(number(got, "mean_abs_error@1"), 1e-6);
 }
 
+TEST(RowComparison, OfEqualErrorsTheFirstPlaceIsKept) {
+  const RowComparison got = compared({{0, 1, 1}, {1, 0, 0}}, {{0, 0, 0}, {0, 0, 0}});
+  EXPECT_EQ(got.worst()->row, 0);
+  EXPECT_EQ(got.worst()->column, 1);
+}
+
 TEST(RowComparison, TiesGoToTheLowestColumn) {
   EXPECT_EQ(top1(compared({{1, 3, 3}}, {{1, 3, 3}})), (Agreement{1, 1}));
   EXPECT_EQ(top1(compared({{1, 3, 3}}, {{1, 2, 3}})), (Agreement{0, 1}));

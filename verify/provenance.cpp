@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -28,21 +30,6 @@ std::string shell_quoted(const std::string& argument) {
     }
   }
   return quoted + "'";
-}
-
-// stdout of a git command; nullopt when it fails.
-std::optional<std::string> git(const std::filesystem::path& root, const std::string& arguments) {
-  const std::string command =
-      "git -C " + shell_quoted(root.string()) + " " + arguments + " 2>/dev/null";
-  std::FILE* pipe = ::popen(command.c_str(), "re");
-  if (pipe == nullptr) return std::nullopt;
-  std::string output;
-  std::array<char, 4096> buffer;
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
-    output.append(buffer.data(), got);
-  }
-  if (::pclose(pipe) != 0) return std::nullopt;
-  return output;
 }
 
 // The value of "key : value" or KEY=value in a file, first occurrence; "" when absent.
@@ -100,12 +87,42 @@ std::string code_sha256() { return kCodeSha256; }
 
 std::string version() { return kVersion; }
 
+std::optional<std::string> git_output(const std::filesystem::path& root,
+                                      const std::vector<std::string>& arguments) {
+  std::string command = "git -C " + shell_quoted(root.string());
+  for (const std::string& argument : arguments) command += " " + shell_quoted(argument);
+  std::FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "re");
+  if (pipe == nullptr) return std::nullopt;
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    output.append(buffer.data(), got);
+  }
+  if (::pclose(pipe) != 0) return std::nullopt;
+  return output;
+}
+
+std::string utc_now() { return utc_now_precise().substr(0, 19) + "Z"; }
+
+std::string utc_now_precise() {
+  using namespace std::chrono;
+  const auto now = system_clock::now();
+  const std::time_t second = system_clock::to_time_t(floor<seconds>(now));
+  std::tm parts = {};
+  gmtime_r(&second, &parts);
+  char date[32], text[48];
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
+  const auto fraction = duration_cast<microseconds>(now - floor<seconds>(now)).count();
+  std::snprintf(text, sizeof text, "%s.%06dZ", date, static_cast<int>(fraction));
+  return text;
+}
+
 Checkout checkout_state(const std::filesystem::path& root) {
   Checkout state;
-  const auto commit = git(root, "rev-parse HEAD");
+  const auto commit = git_output(root, {"rev-parse", "HEAD"});
   if (!commit) return state;
   state.commit = commit->substr(0, commit->find('\n'));
-  if (const auto changes = git(root, "status --porcelain")) state.dirty = !changes->empty();
+  if (const auto changes = git_output(root, {"status", "--porcelain"})) state.dirty = !changes->empty();
   return state;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace octlm::verify {
 
@@ -20,6 +21,15 @@ struct Checkout {
 };
 // Asks git, at run time. "unknown" when there is no git or no repository at `root`.
 Checkout checkout_state(const std::filesystem::path& root);
+
+// stdout of `git ARGUMENTS` at `root`; absent when it fails, or there is no git. Each argument reaches
+// git as it is.
+std::optional<std::string> git_output(const std::filesystem::path& root,
+                                      const std::vector<std::string>& arguments);
+
+// UTC, "2026-01-31T12:00:00Z"; with microseconds "2026-01-31T12:00:00.123456Z".
+std::string utc_now();
+std::string utc_now_precise();
 
 // {cpu: {model, features}, threads, memory_bytes, os, kernel, compiler}
 nlohmann::json machine_json();

@@ -32,6 +32,7 @@ nlohmann::json criterion_json(const CriterionResult& criterion) {
                    {"dtype", criterion.where.dtype}};
   json["implied"] = criterion.implied;
   if (!criterion.when.empty()) json["when"] = criterion.when;
+  if (!criterion.derivation.empty()) json["derivation"] = criterion.derivation;
   if (!criterion.note.empty()) json["note"] = criterion.note;
   return json;
 }
@@ -126,6 +127,7 @@ nlohmann::json experiment_line(const ExperimentResult& experiment) {
   return {{"id", experiment.id},
           {"kind", experiment.kind},
           {"title", experiment.title},
+          {"model", experiment.model},
           {"verdict", verdict_name(experiment.judgement.verdict)},
           {"devices", devices},
           {"reason", experiment.judgement.reason},

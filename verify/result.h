@@ -48,6 +48,7 @@ struct CriterionResult {
   std::optional<bool> holds;         // absent when there was no comparison to judge
   std::optional<double> used;        // value / bound, bound / value for at_least; else absent
   ComparisonKey where;               // the comparison of `value`, or the one that lacks it
+  std::string derivation;            // why the bound has this value, as the spec says
   std::int64_t comparisons = 0;      // how many it judged
   // Not in the spec but always in force: a non-finite operand or metric fails.
   bool implied = false;
@@ -100,6 +101,7 @@ struct Trust {
 
 struct ExperimentResult {
   std::string id, title, kind, spec_file, spec_sha256;
+  std::string model;  // the spec's model.id; "" when it names none
   Trust trust;
   std::vector<ComparisonResult> comparisons;
   Judgement judgement;  // filled when the experiment is finished

@@ -210,6 +210,14 @@ std::optional<Broken> broken_by(const Action& action) {
   }
 }
 
+// The name its results are listed under; what else stands in `model` is the kind's.
+std::string model_of(const Spec& spec) {
+  const auto model = spec.raw.find("model");
+  if (model == spec.raw.end() || !model->is_object()) return "";
+  const auto id = model->find("id");
+  return id != model->end() && id->is_string() ? id->get<std::string>() : "";
+}
+
 class ExperimentRun {
  public:
   ExperimentRun(const RunItem& item, const Plan& plan, const RunOptions& options,
@@ -218,6 +226,7 @@ class ExperimentRun {
     result_.id = item.spec.id;
     result_.title = item.spec.title;
     result_.kind = item.spec.kind;
+    result_.model = model_of(item.spec);
     result_.spec_file = item.spec.file.string();
     result_.spec_sha256 = item.spec.sha256;
     result_.trust.label = options.label;

@@ -51,7 +51,7 @@ Ran ran(std::vector<RunItem> list, RunOptions options = {}) {
   const TemporaryFolder folder;
   options.reports = folder.path();
   Ran ran = {run(options, list), {}};
-  ran.lines = testing::lines_of(folder.path() / "latest" / "results.jsonl");
+  ran.lines = testing::lines_of(ran.result.info.folder / "results.jsonl");
   return ran;
 }
 
@@ -183,7 +183,9 @@ TEST(Run, ReleasesAfterEachDevice) {
 }
 
 TEST(Run, ANeedThatNoRequireCouldNameIsAnError) {
-  EXPECT_EQ(exit_code(items(item("EXP-1", [](auto&) { return NotRun{"x", "wieghts"}; }))), 4);
+  const Ran got = ran(items(item("EXP-1", [](auto&) { return NotRun{"x", "wieghts"}; })));
+  EXPECT_EQ(got.result.experiments[0].judgement.verdict, Verdict::kError);
+  EXPECT_THAT(got.result.experiments[0].judgement.reason, HasSubstr("\"wieghts\""));
 }
 
 // --- the folder

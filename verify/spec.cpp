@@ -230,7 +230,9 @@ Spec parse_spec(std::string_view text, const std::filesystem::path& file,
     read_envelope(spec, members, kinds);
   });
   const Kind& kind = find_kind(spec.kind, kinds, file.string());
-  spec.sha256 = sha256(digest_input(spec, hash_files(spec, kind)));
+  spec.file_sha256 = hash_files(spec, kind);
+  spec.sha256 = sha256(digest_input(spec, spec.file_sha256));
+  spec.measures = sha256(measurement_input(spec, spec.file_sha256));
   return spec;
 }
 
@@ -252,6 +254,20 @@ std::string digest_input(const Spec& spec, const std::map<std::string, std::stri
     }
   }
   return canonical_json({{"files", file_sha256}, {"spec", claim}});
+}
+
+std::string measurement_input(const Spec& spec,
+                              const std::map<std::string, std::string>& file_sha256) {
+  nlohmann::json parts = {{"kind", spec.kind}};
+  for (const std::string& name : kParts) {
+    if (spec.raw.contains(name)) parts[name] = spec.raw[name];
+  }
+  if (parts.contains("cases")) {
+    for (nlohmann::json& one : parts["cases"]) {
+      if (one.is_object()) one.erase("name");
+    }
+  }
+  return canonical_json({{"files", file_sha256}, {"spec", parts}});
 }
 
 }  // namespace octlm::verify

@@ -50,6 +50,11 @@ struct Spec {
 
   // sha256 over everything that can change a verdict: see digest_input.
   std::string sha256;
+  // sha256 over what is measured, without the claim: see measurement_input. "" of a spec made by
+  // hand.
+  std::string measures;
+  // The files it names (Kind::files), by content.
+  std::map<std::string, std::string> file_sha256;
 
   // The kind's parts: "model", "reference", "subject", "cases", "parameters". `part` is for those
   // the kind lists (they are there, and `cases` is a non-empty array). The readers point into this
@@ -74,5 +79,11 @@ const Kind& find_kind(std::string_view name, std::span<const Kind> kinds, const 
 // names of cases unless a criterion's `when` refers to them. `files` are those the spec names
 // (Kind::files).
 std::string digest_input(const Spec& spec, const std::map<std::string, std::string>& file_sha256);
+
+// The same of that part of the spec from which the numbers follow: kind, model, reference, subject,
+// cases and parameters. Two specs that differ in their id and their bounds alone see the same
+// numbers.
+std::string measurement_input(const Spec& spec,
+                              const std::map<std::string, std::string>& file_sha256);
 
 }  // namespace octlm::verify

@@ -1,0 +1,77 @@
+// reports/journal.jsonl: every attempt made in this checkout, whatever became of it. Two kinds of
+// line, appended and synced: an `intent` before the first number of an experiment on a device, and
+// a `result` after the last, which names the sha256 of its intent's line. An intent without a
+// result is an attempt that was abandoned: a crash, a kill, or one still at work. It is local, and
+// not protected: the ledger is what clones agree on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "verify/result.h"
+
+namespace octlm::verify {
+
+// Attempts with the same key are attempts at the same thing.
+struct AttemptKey {
+  std::string spec_sha256;
+  std::string code_sha256;  // of this program, and of a foreign subject where there is one
+  std::string device;
+  friend bool operator==(const AttemptKey&, const AttemptKey&) = default;
+};
+
+struct Intent {
+  AttemptKey key;
+  std::string experiment;
+  std::string measures;  // Spec::measures
+  std::string run;       // the folder of its reports
+  std::string label;     // at that time
+  std::string entry;     // the ledger line it rests on, by sha256; "" when unregistered
+  std::string resumes;   // the intent, by sha256, that it goes on with; "" of a new attempt
+};
+
+struct AttemptResult {
+  std::string verdict;  // "pass", "fail", "not_run", "error"
+  std::int64_t comparisons = 0;
+};
+
+struct Attempt {
+  std::string sha256;  // of the intent's line
+  std::string time;    // of the intent
+  Intent intent;
+  std::optional<AttemptResult> result;
+};
+
+struct Journal {
+  std::vector<Attempt> attempts;    // in the order of their intents
+  std::vector<std::string> faults;  // a result without intent, a second result
+  std::int64_t torn_lines = 0;      // left by a kill in the middle of a write; not a fault
+
+  const Attempt* find(const std::string& intent_sha256) const;
+  // The last attempt of a run at an experiment on a device; nullptr when there is none.
+  const Attempt* last(const std::string& run, const std::string& experiment,
+                      const std::string& device) const;
+  // Were numbers of this experiment, or of one that measures the same, seen here?
+  bool results_exist(const std::string& experiment, const std::string& measures) const;
+  // How often the thing was tried, with `intent` as the latest. Left out: attempts that compared
+  // nothing because something was absent, and those that a later one resumed.
+  Trust::Attempts count(const AttemptKey& key, const std::string& intent) const;
+};
+
+Journal parse_journal(std::string_view text);
+// A file that does not exist is an empty journal.
+Journal read_journal(const std::filesystem::path& file);
+
+// Both throw std::runtime_error when the line cannot be written and synced. Processes may write at
+// once: one line is one write, under a lock.
+std::string append_intent(const std::filesystem::path& journal,
+                          const Intent& intent);  // its sha256
+void append_result(const std::filesystem::path& journal, const std::string& intent_sha256,
+                   const AttemptResult& result);
+
+}  // namespace octlm::verify

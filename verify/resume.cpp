@@ -1,0 +1,109 @@
+#include "verify/resume.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "verify/output_file.h"
+#include "verify/report_jsonl.h"
+
+namespace octlm::verify {
+namespace {
+
+// Is this line a comparison that was finished, whatever came of it?
+bool is_finished(const RunFile::Line& line) {
+  if (line.type() == "comparison") return true;
+  return line.type() == "not_compared" && line.json.value("needs", "") != "interrupted";
+}
+
+bool is_kept(const RunFile::Line& line) { return line.type() == "started" || is_finished(line); }
+
+void require_equal(const std::filesystem::path& folder, const std::string& what,
+                   const nlohmann::json& then, const nlohmann::json& now) {
+  if (then == now) return;
+  throw std::invalid_argument(folder.string() + ": cannot be resumed: " + what + " was " +
+                              then.dump() + " and is " + now.dump());
+}
+
+nlohmann::json processor(const nlohmann::json& environment) {
+  return environment.is_object() ? environment.value("cpu", nlohmann::json()) : nullptr;
+}
+
+}  // namespace
+
+Interrupted::Interrupted(const std::filesystem::path& folder) : file_(read_run_file(folder)) {
+  const nlohmann::json* summary = file_.summary();
+  if (summary != nullptr && !summary->value("interrupted", false)) {
+    throw std::invalid_argument(folder.string() + ": this run ended: there is nothing to resume");
+  }
+}
+
+void Interrupted::require_same(const RunInfo& now) const {
+  const nlohmann::json& then = run();
+  require_equal(folder(), "the code's sha256", then.value("code_sha256", ""), now.code_sha256);
+  require_equal(folder(), "the processor",
+                processor(then.value("environment", nlohmann::json::object())),
+                processor(now.environment));
+  const nlohmann::json specs = then.value("specs", nlohmann::json::object());
+  for (const auto& [id, sha256] : now.specs) {
+    require_equal(folder(), "the spec of " + id, specs.value(id, ""), sha256);
+  }
+  require_equal(folder(), "the selection", specs, now.specs);
+}
+
+void Interrupted::begin_as(RunInfo& now) const {
+  now.started = run().value("started", now.started);
+  now.command = run().value("command", now.command);
+  now.folder = folder();
+}
+
+std::optional<ComparisonResult> Interrupted::finished(const std::string& experiment,
+                                                      const ComparisonKey& key) const {
+  for (const RunFile::Line& line : file_.lines) {
+    if (!is_finished(line) || line.json.value("experiment", "") != experiment) continue;
+    ComparisonResult result = comparison_from(line.json);
+    if (!(result.key == key)) continue;
+    result.kept = true;
+    return result;
+  }
+  return std::nullopt;
+}
+
+void Interrupted::require_identity(const std::string& experiment, const std::string& device,
+                                   const nlohmann::json& now) const {
+  for (const nlohmann::json* line : file_.of_type("started")) {
+    if (line->value("experiment", "") != experiment || line->value("device", "") != device) continue;
+    const nlohmann::json then = line->value("identity", nlohmann::json());
+    if (!then.is_object() || !now.is_object()) {
+      require_equal(folder(), experiment + " on " + device, then, now);
+      continue;
+    }
+    for (const auto& [what, value] : now.items()) {
+      require_equal(folder(), experiment + " on " + device + ": the " + what,
+                    then.value(what, nlohmann::json()), value);
+    }
+  }
+}
+
+// Under another name first: a kill leaves the one file or the other, whole.
+void Interrupted::rewrite(const RunInfo& now) const {
+  nlohmann::json first = run();
+  first["resumed"] = now.resumed;
+  first.erase("type");
+  std::string text = json_line("run", first);
+  for (const RunFile::Line& line : file_.lines) {
+    if (is_kept(line)) text += line.text + '\n';
+  }
+  const std::filesystem::path fresh = folder() / ".results.jsonl.partial";
+  std::filesystem::remove(fresh);
+  {
+    AppendFile file(fresh);
+    file.append(text);
+    file.sync();
+  }
+  std::filesystem::rename(fresh, folder() / "results.jsonl");
+}
+
+}  // namespace octlm::verify

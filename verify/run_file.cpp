@@ -1,0 +1,82 @@
+#include "verify/run_file.h"
+
+#include <cmath>
+
+#include "verify/metric_value.h"
+#include "verify/strict_json.h"
+
+namespace octlm::verify {
+namespace {
+
+MetricValue metric_from(const nlohmann::json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_object()) return Agreement{value.at("agree"), value.at("of")};
+  const std::string text = value.is_string() ? value.get<std::string>() : "";
+  if (text == "inf") return HUGE_VAL;
+  if (text == "-inf") return -HUGE_VAL;
+  return std::nan("");
+}
+
+}  // namespace
+
+const nlohmann::json* RunFile::summary() const {
+  return lines.back().type() == "summary" ? &lines.back().json : nullptr;
+}
+
+std::vector<const nlohmann::json*> RunFile::of_type(const std::string& type) const {
+  std::vector<const nlohmann::json*> found;
+  for (const Line& line : lines) {
+    if (line.type() == type) found.push_back(&line.json);
+  }
+  return found;
+}
+
+RunFile read_run_file(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "results.jsonl";
+  const std::string text = read_file(file);
+  RunFile run{.folder = folder, .lines = {}, .torn = false};
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) {
+      run.torn = true;
+      break;
+    }
+    std::string one = text.substr(at, end - at);
+    at = end + 1;
+    auto json = nlohmann::json::parse(one, nullptr, false);
+    if (!json.is_object() || !json.contains("type") || !json["type"].is_string()) {
+      throw SpecError(file.string() + ": line " + std::to_string(run.lines.size() + 1) +
+                      " is no line of a run");
+    }
+    run.lines.push_back({std::move(one), std::move(json)});
+  }
+  if (run.lines.empty() || run.lines.front().type() != "run") {
+    throw SpecError(file.string() + ": does not begin with a run line");
+  }
+  return run;
+}
+
+ComparisonResult comparison_from(const nlohmann::json& line) {
+  const auto text = [&](const char* key) { return line.value(key, ""); };
+  ComparisonResult result{{text("case"), text("path"), text("device"), text("dtype")}, Broken{}};
+  if (line.value("type", "") == "comparison") {
+    Measurement measurement;
+    for (const auto& [name, value] : line.at("metrics").items()) {
+      measurement.metrics[name] = metric_from(value);
+    }
+    measurement.record = line;
+    for (const char* key : {"type", "experiment", "case", "path", "device", "dtype", "metrics"}) {
+      measurement.record.erase(key);
+    }
+    result.outcome = std::move(measurement);
+  } else if (text("verdict") == "not_run") {
+    result.outcome = NotRun{text("reason"), text("needs")};
+  } else {
+    result.outcome = Broken{text("reason")};
+  }
+  return result;
+}
+
+}  // namespace octlm::verify
