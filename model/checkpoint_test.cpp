@@ -480,22 +480,23 @@ TEST(Finite, LargestFiniteValuesPass) {
 // piece.
 TEST(Finite, FirstFindingIsReportedWhateverTheThreads) {
   constexpr std::size_t kPiece = std::size_t{1} << 22;
-  for (const auto& [first, later] :
-       {std::pair{kPiece, 3 * kPiece - 1}, std::pair{2 * kPiece - 1, 2 * kPiece}}) {
-    std::vector<std::uint16_t> values(4 * kPiece, 0x3f80);
+  std::vector<std::uint16_t> values(10 * kPiece, 0x3f80);
+  const std::vector<ConstTensorView> views = {
+      {values.data(), DType::kBFloat16, {1000}},
+      {values.data(), DType::kBFloat16, {static_cast<std::int64_t>(values.size())}}};
+  values.back() = 0x7f80;
+  for (const auto& [first, later] : {std::pair{7 * kPiece + kPiece / 2, 9 * kPiece - 1},
+                                     std::pair{8 * kPiece - 1, 8 * kPiece}}) {
     values[first] = 0xff80;
     values[later] = 0x7fc0;
-    values.back() = 0x7f80;
-    const std::vector<ConstTensorView> views = {
-        {values.data(), DType::kBFloat16, {1000}},
-        {values.data(), DType::kBFloat16, {static_cast<std::int64_t>(values.size())}}};
-    for (int repeat = 0; repeat < 10; ++repeat) {
+    for (int repeat = 0; repeat < 5; ++repeat) {
       const auto found = find_non_finite(views);
       ASSERT_TRUE(found.has_value());
       EXPECT_EQ(found->tensor, 1u);
       EXPECT_EQ(found->element, static_cast<std::int64_t>(first));
       EXPECT_EQ(found->value, "-inf");
     }
+    values[first] = values[later] = 0x3f80;
   }
 }
 

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cassert>
 #include <cstring>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -28,6 +27,8 @@ T load(const std::byte* data, std::int64_t index) {
   std::memcpy(&value, data + index * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
   return value;
 }
+
+constexpr std::int64_t kNone = -1;
 
 // The bits of a dtype, repeated in every lane of a 64-bit word.
 struct Layout {
@@ -113,21 +114,20 @@ std::optional<NonFinite> find_non_finite(std::span<const ConstTensorView> tensor
     }
   }
 
-  // Pieces are taken in order; the earliest piece with a finding wins, whoever finds it.
+  // Pieces are taken in order and always finished. So when one has a finding and no more are taken,
+  // all before it were taken too, and the first finding of all is among theirs.
+  std::vector<std::int64_t> found(pieces.size(), kNone);
   std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> found_piece{pieces.size()};
-  std::mutex mutex;
-  std::int64_t found_element = 0;
+  std::atomic<bool> any_found{false};
   const auto work = [&] {
-    for (std::size_t p = next++; p < pieces.size() && p < found_piece; p = next++) {
+    for (std::size_t p = next++; p < pieces.size(); p = next++) {
       const Piece& piece = pieces[p];
       const std::int64_t element = scan(tensors[piece.tensor], piece.first, piece.last);
-      if (element == piece.last) continue;
-      const std::lock_guard lock(mutex);
-      if (p < found_piece) {
-        found_piece = p;
-        found_element = element;
+      if (element != piece.last) {
+        found[p] = element;
+        any_found = true;
       }
+      if (any_found) return;
     }
   };
   const std::size_t helpers = std::min<std::size_t>(
@@ -137,9 +137,11 @@ std::optional<NonFinite> find_non_finite(std::span<const ConstTensorView> tensor
     for (std::size_t i = 1; i < helpers; ++i) threads.emplace_back(work);
     work();
   }
-  if (found_piece == pieces.size()) return std::nullopt;
-  const std::size_t tensor = pieces[found_piece].tensor;
-  return NonFinite{tensor, found_element, name_of(tensors[tensor], found_element)};
+  const auto first = std::find_if(found.begin(), found.end(),
+                                  [](std::int64_t element) { return element != kNone; });
+  if (first == found.end()) return std::nullopt;
+  const std::size_t tensor = pieces[static_cast<std::size_t>(first - found.begin())].tensor;
+  return NonFinite{tensor, *first, name_of(tensors[tensor], *first)};
 }
 
 }  // namespace octlm::model

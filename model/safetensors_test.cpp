@@ -232,6 +232,14 @@ TEST(Safetensors, MalformedHeadersAreRefused) {
               HasSubstr("deep"));
 }
 
+// A header within its limit can still hold tens of millions of numbers, at 16 bytes each once
+// parsed.
+TEST(Safetensors, HeaderOfTooManyValuesIsRefused) {
+  std::string numbers = "{\"a\":[1";
+  for (int i = 0; i < 4'000'000; ++i) numbers += ",1";
+  EXPECT_THAT(refusal(file_of(numbers + "]}", "")), HasSubstr("more than 4000000 values"));
+}
+
 void write_file(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
