@@ -175,7 +175,8 @@ std::unique_ptr<Engine> make_recorded(const std::filesystem::path& folder, const
 }
 
 void record_logits(Engine& engine, const RecordingKey& key, const std::vector<std::vector<std::int32_t>>& cases,
-                   const std::filesystem::path& folder) {
+                   const std::filesystem::path& folder,
+                   const std::function<void(std::size_t done, std::size_t total)>& progress) {
   if (cases.empty()) throw std::invalid_argument("[record] there is no case");
   if (std::set(cases.begin(), cases.end()).size() != cases.size()) {
     throw std::invalid_argument("[record] a case appears twice");
@@ -186,6 +187,7 @@ void record_logits(Engine& engine, const RecordingKey& key, const std::vector<st
   std::filesystem::create_directories(folder);
   for (const auto& token_ids : cases) {
     manifest.cases.push_back(record_case(engine, token_ids, manifest.cases.size(), folder));
+    if (progress) progress(manifest.cases.size(), cases.size());
   }
   write_manifest(manifest, folder);
 }

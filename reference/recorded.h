@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,8 +34,9 @@ std::unique_ptr<Engine> make_recorded(const std::filesystem::path& folder, const
 // or not at all; the manifest comes last, so that a folder without one is no recording, and a killed
 // attempt can simply be repeated. Throws std::invalid_argument when there is no case, when a case appears
 // twice, or when the engine's settings contradict the key; std::runtime_error when `folder` already holds
-// a recording.
+// a recording. `progress` hears of each case: how many are saved, of how many.
 void record_logits(Engine& engine, const RecordingKey& key,
-                   const std::vector<std::vector<std::int32_t>>& cases, const std::filesystem::path& folder);
+                   const std::vector<std::vector<std::int32_t>>& cases, const std::filesystem::path& folder,
+                   const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 
 }  // namespace octlm::reference
