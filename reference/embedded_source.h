@@ -1,5 +1,5 @@
-// The Python sources of this folder, compiled into the library (embed.cmake), so that the program runs
-// from anywhere and cannot meet another version of them.
+// The Python sources of this folder, compiled into the library (embed.cmake), so that the program
+// runs from anywhere and cannot meet another version of them.
 #pragma once
 
 #include <string_view>

@@ -32,7 +32,8 @@ constexpr std::int64_t kLongestHeader = 1 << 20;  // ours are some hundred bytes
 std::string error_text() { return std::strerror(errno); }
 
 std::string header(const std::string& tensor, std::int64_t positions, std::int64_t vocab) {
-  const json entry = {{"dtype", "F32"}, {"shape", {positions, vocab}},
+  const json entry = {{"dtype", "F32"},
+                      {"shape", {positions, vocab}},
                       {"data_offsets", {0, positions * vocab * kRow}}};
   std::string text = json{{tensor, entry}}.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the data starts aligned
@@ -42,7 +43,8 @@ std::string header(const std::string& tensor, std::int64_t positions, std::int64
 // positions * vocab * 4, or -1 when that does not fit.
 std::int64_t bytes_of(std::int64_t positions, std::int64_t vocab) {
   std::int64_t elements = 0, bytes = 0;
-  if (__builtin_mul_overflow(positions, vocab, &elements) || __builtin_mul_overflow(elements, kRow, &bytes)) {
+  if (__builtin_mul_overflow(positions, vocab, &elements) ||
+      __builtin_mul_overflow(elements, kRow, &bytes)) {
     return -1;
   }
   return bytes;
@@ -50,11 +52,14 @@ std::int64_t bytes_of(std::int64_t positions, std::int64_t vocab) {
 
 }  // namespace
 
-// --- Writing ------------------------------------------------------------------------------------------
+// --- Writing ----------------------------------------------------------------------------------
 
-LogitsWriter::LogitsWriter(std::filesystem::path file, const std::string& tensor, std::int64_t positions,
-                           std::int64_t vocab)
-    : file_(std::move(file)), partial_(file_.string() + ".partial"), rows_left_(positions), vocab_(vocab) {
+LogitsWriter::LogitsWriter(std::filesystem::path file, const std::string& tensor,
+                           std::int64_t positions, std::int64_t vocab)
+    : file_(std::move(file)),
+      partial_(file_.string() + ".partial"),
+      rows_left_(positions),
+      vocab_(vocab) {
   stream_ = std::fopen(partial_.c_str(), "wb");
   if (stream_ == nullptr) refuse(partial_, "cannot be written (" + error_text() + ")");
   const std::string text = header(tensor, positions, vocab);
@@ -72,11 +77,13 @@ LogitsWriter::~LogitsWriter() {
 
 void LogitsWriter::write(const void* data, std::size_t bytes) {
   sha256_.update(data, bytes);
-  if (std::fwrite(data, 1, bytes, stream_) != bytes) refuse(partial_, "cannot be written (" + error_text() + ")");
+  if (std::fwrite(data, 1, bytes, stream_) != bytes)
+    refuse(partial_, "cannot be written (" + error_text() + ")");
 }
 
 void LogitsWriter::append(const float* rows, std::int64_t count) {
-  if (count > rows_left_) throw std::invalid_argument("[logits file] more rows than were announced");
+  if (count > rows_left_)
+    throw std::invalid_argument("[logits file] more rows than were announced");
   rows_left_ -= count;
   write(rows, static_cast<std::size_t>(count * vocab_ * kRow));
 }
@@ -91,7 +98,7 @@ std::string LogitsWriter::finish() {
   return sha256_.hex();
 }
 
-// --- Reading ------------------------------------------------------------------------------------------
+// --- Reading ----------------------------------------------------------------------------------
 
 LogitsReader::LogitsReader(std::filesystem::path file) : file_(std::move(file)) {
   descriptor_ = open(file_.c_str(), O_RDONLY | O_CLOEXEC);
@@ -120,7 +127,8 @@ void LogitsReader::read_bytes(std::int64_t offset, void* into, std::int64_t byte
 
 void LogitsReader::read_header() {
   struct stat status {};
-  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) refuse(file_, "is no regular file");
+  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode))
+    refuse(file_, "is no regular file");
   std::uint64_t length = 0;
   read_bytes(0, &length, sizeof length);
   if (length > static_cast<std::uint64_t>(kLongestHeader)) {
@@ -137,7 +145,8 @@ void LogitsReader::read_header() {
     check_keys(entry, {"dtype", "shape", "data_offsets"}, where);
     const json& shape = entry.at("shape");
     const json& offsets = entry.at("data_offsets");
-    if (entry.at("dtype") != "F32") refuse(file_, name + " is " + entry.at("dtype").dump() + ", expected F32");
+    if (entry.at("dtype") != "F32")
+      refuse(file_, name + " is " + entry.at("dtype").dump() + ", expected F32");
     if (!shape.is_array() || shape.size() != 2 || !offsets.is_array() || offsets.size() != 2) {
       refuse(file_, name + " must have two extents and two offsets");
     }
@@ -152,12 +161,13 @@ void LogitsReader::read_header() {
   std::sort(ranges.begin(), ranges.end());
   std::int64_t covered = 0;
   for (const auto& [begin, end] : ranges) {
-    if (begin != covered) refuse(file_, "offsets leave a gap or overlap at " + std::to_string(begin));
+    if (begin != covered)
+      refuse(file_, "offsets leave a gap or overlap at " + std::to_string(begin));
     covered = end;
   }
   if (covered != status.st_size - data) {
-    refuse(file_, "holds " + std::to_string(status.st_size - data) + " bytes of data, the header describes " +
-                      std::to_string(covered));
+    refuse(file_, "holds " + std::to_string(status.st_size - data) +
+                      " bytes of data, the header describes " + std::to_string(covered));
   }
 }
 
@@ -167,7 +177,8 @@ const LogitsReader::Tensor& LogitsReader::tensor(const std::string& name) const 
   return found->second;
 }
 
-void LogitsReader::read(const Tensor& tensor, std::int64_t first, std::int64_t count, float* rows) const {
+void LogitsReader::read(const Tensor& tensor, std::int64_t first, std::int64_t count,
+                        float* rows) const {
   assert(first >= 0 && count >= 0 && first + count <= tensor.positions);
   read_bytes(tensor.offset + first * tensor.vocab * kRow, rows, count * tensor.vocab * kRow);
 }

@@ -1,5 +1,5 @@
-// Logits in a safetensors file: float32 tensors [positions, vocab]. Written a block of rows at a time and
-// read a block of rows at a time, so that neither side ever holds a whole tensor.
+// Logits in a safetensors file: float32 tensors [positions, vocab]. Written a block of rows at a
+// time and read a block of rows at a time, so that neither side ever holds a whole tensor.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class LogitsWriter {
   LogitsWriter(const LogitsWriter&) = delete;
   LogitsWriter& operator=(const LogitsWriter&) = delete;
 
-  // The next `count` rows. Throws std::runtime_error when the disk is full, std::invalid_argument when
-  // there are more rows than announced.
+  // The next `count` rows. Throws std::runtime_error when the disk is full, std::invalid_argument
+  // when there are more rows than announced.
   void append(const float* rows, std::int64_t count);
   // Flushes to disk, renames, and returns the sha256 of the file. REQUIRES: all rows were appended.
   std::string finish();
@@ -40,9 +40,9 @@ class LogitsWriter {
   std::int64_t vocab_;
 };
 
-// Opening checks everything: header length and JSON, dtype F32, two extents, sizes that agree with the
-// offsets without overflow, offsets inside the file, no overlap, no byte left over. Read with pread, not
-// mapped, so that a file cut short later is an error and not a crash.
+// Opening checks everything: header length and JSON, dtype F32, two extents, sizes that agree with
+// the offsets without overflow, offsets inside the file, no overlap, no byte left over. Read with
+// pread, not mapped, so that a file cut short later is an error and not a crash.
 class LogitsReader {
  public:
   // Throws std::runtime_error with file and place.

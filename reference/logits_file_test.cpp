@@ -71,7 +71,8 @@ TEST_F(LogitsFileTest, GoodHeadersAreAccepted) {
   write(R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", 24);
   EXPECT_EQ(message(), "");
   write(R"({"b":{"dtype":"F32","shape":[1,1],"data_offsets":[24,28]},"__metadata__":{"x":"y"},)"
-        R"("a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}} )", 28);
+        R"("a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}} )",
+        28);
   EXPECT_EQ(message(), "");
 }
 
@@ -85,8 +86,10 @@ TEST_F(LogitsFileTest, BadFilesAreRefused) {
   EXPECT_THAT(message(), HasSubstr("ends before"));
   write("{\"a\":", 0);
   EXPECT_THAT(message(), HasSubstr("not JSON"));
-  const auto entry = [](const std::string& dtype, const std::string& shape, const std::string& offsets) {
-    return R"({"a":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
+  const auto entry = [](const std::string& dtype, const std::string& shape,
+                        const std::string& offsets) {
+    return R"({"a":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" +
+           offsets + "}}";
   };
   write(entry("F16", "[2,3]", "[0,12]"), 12);
   EXPECT_THAT(message(), HasSubstr("expected F32"));
@@ -104,9 +107,13 @@ TEST_F(LogitsFileTest, BadFilesAreRefused) {
   EXPECT_THAT(message(), HasSubstr("not an integer"));
   write(entry("F32", "[4611686018427387904,4]", "[0,0]"), 0);  // the product wraps to 0
   EXPECT_THAT(message(), HasSubstr("does not fill its offsets"));
-  write(R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})", 4);
+  write(
+      R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
+      4);
   EXPECT_THAT(message(), HasSubstr("gap or overlap"));
-  write(R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})", 4);
+  write(
+      R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
+      4);
   EXPECT_THAT(message(), HasSubstr("appears twice"));
   std::filesystem::remove(file());
   std::filesystem::create_directory(file());

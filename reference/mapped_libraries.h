@@ -1,6 +1,6 @@
-// Which copies of the numeric libraries this process has mapped. libtorch reaches its BLAS through symbols
-// that another copy can replace (pytorch/pytorch#182263), and two OpenMP runtimes fight over the cores:
-// `octlm doctor` shows what is mapped and warns of what is mapped twice.
+// Which copies of the numeric libraries this process has mapped. libtorch reaches its BLAS through
+// symbols that another copy can replace (pytorch/pytorch#182263), and two OpenMP runtimes fight
+// over the cores: `octlm doctor` shows what is mapped and warns of what is mapped twice.
 #pragma once
 
 #include <iosfwd>
@@ -20,7 +20,8 @@ struct MappedLibrary {
 std::vector<MappedLibrary> mapped_libraries();                    // of this process
 std::vector<MappedLibrary> mapped_libraries(std::istream& maps);  // of text as in /proc/self/maps
 
-// One sentence for each library that is mapped from two files, and one when several OpenMP runtimes are.
+// One sentence for each library that is mapped from two files, and one when several OpenMP runtimes
+// are.
 std::vector<std::string> duplicate_warnings(const std::vector<MappedLibrary>& libraries);
 
 }  // namespace octlm::reference

@@ -29,27 +29,32 @@ std::vector<MappedLibrary> read(const std::string& text) {
 
 TEST(MappedLibraries, EachFileOnceByFamily) {
   EXPECT_THAT(read(kMaps),
-              ElementsAre(MappedLibrary{"BLAS", "libscipy_openblas64_", "/v/with space/libscipy_openblas64_-6bb31eeb.so"},
+              ElementsAre(MappedLibrary{"BLAS", "libscipy_openblas64_",
+                                        "/v/with space/libscipy_openblas64_-6bb31eeb.so"},
                           MappedLibrary{"CUDA", "libcudart", "/v/lib/libcudart.so.13"},
-                          MappedLibrary{"OpenMP", "libgomp", "/v/site-packages/torch/lib/libgomp-24e2ab19.so.1.0.0"}));
+                          MappedLibrary{"OpenMP", "libgomp",
+                                        "/v/site-packages/torch/lib/libgomp-24e2ab19.so.1.0.0"}));
   EXPECT_THAT(duplicate_warnings(read(kMaps)), IsEmpty());
 }
 
 TEST(MappedLibraries, ASecondCopyIsWarnedOf) {
   const std::string two = std::string(kMaps) + "7f0-7f1 r-xp 0 08:02 9 /usr/lib/libgomp.so.1.0.0\n";
   EXPECT_THAT(duplicate_warnings(read(two)),
-              ElementsAre(HasSubstr("libgomp is mapped from several files: /usr/lib/libgomp.so.1.0.0, /v/")));
+              ElementsAre(HasSubstr(
+                  "libgomp is mapped from several files: /usr/lib/libgomp.so.1.0.0, /v/")));
 }
 
 TEST(MappedLibraries, ASecondOpenMpRuntimeIsWarnedOf) {
   const std::string two = std::string(kMaps) + "7f0-7f1 r-xp 0 08:02 9 /usr/lib/libiomp5.so\n";
-  EXPECT_THAT(duplicate_warnings(read(two)), ElementsAre("several OpenMP runtimes are mapped: libgomp, libiomp5"));
+  EXPECT_THAT(duplicate_warnings(read(two)),
+              ElementsAre("several OpenMP runtimes are mapped: libgomp, libiomp5"));
 }
 
 // The program itself brings no numeric library (design.md section 9). That a mapped one is found is
 // tested where torch is there, in transformers_test.cpp.
 TEST(MappedLibraries, ThisProgramBringsNone) {
-  for (const auto& library : mapped_libraries()) EXPECT_EQ(library.family, "Python") << library.path;
+  for (const auto& library : mapped_libraries())
+    EXPECT_EQ(library.family, "Python") << library.path;
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kChunked = "chunked:";
 
-// N of "chunked:N"; 0 when the text is not one. Digits only, no leading zero, so that a path has one
-// spelling and a record one key.
+// N of "chunked:N"; 0 when the text is not one. Digits only, no leading zero, so that a path has
+// one spelling and a record one key.
 std::int64_t chunk_of(std::string_view text) {
   if (!text.starts_with(kChunked)) return 0;
   text.remove_prefix(kChunked.size());
@@ -35,8 +35,9 @@ Path Path::parse(std::string_view text) {
   } else if (path.chunk_ = chunk_of(text); path.chunk_ > 0) {
     path.kind_ = Kind::kChunked;
   } else {
-    throw std::invalid_argument("[path] \"" + path.text_ +
-                                "\" is not one of full, cached:half, cached:every, chunked:N (N >= 1)");
+    throw std::invalid_argument(
+        "[path] \"" + path.text_ +
+        "\" is not one of full, cached:half, cached:every, chunked:N (N >= 1)");
   }
   return path;
 }

@@ -63,9 +63,9 @@ TEST(Path, EveryPathCoversEveryPositionOnce) {
 TEST(Path, KeepsItsText) { EXPECT_EQ(Path::parse("chunked:7").text(), "chunked:7"); }
 
 TEST(Path, RefusesOtherTextsAndListsTheForms) {
-  for (const char* text :
-       {"", "chunked", "chunked:", "chunked:0", "chunked:-1", "chunked:07", "chunked:7 ", "chunked:+7",
-        "Chunked:7", "chunked:9223372036854775808", "cached", "cached:", "cached:third", "Full", " full"}) {
+  for (const char* text : {"", "chunked", "chunked:", "chunked:0", "chunked:-1", "chunked:07",
+                           "chunked:7 ", "chunked:+7", "Chunked:7", "chunked:9223372036854775808",
+                           "cached", "cached:", "cached:third", "Full", " full"}) {
     try {
       Path::parse(text);
       ADD_FAILURE() << "accepted \"" << text << '"';

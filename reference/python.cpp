@@ -1,6 +1,6 @@
 // Order of a start: ask the executable who it is (a child process), compare with the libpython this
-// program is linked with, make libpython's symbols visible to extension modules, initialise, compare the
-// environment that was entered with the one the executable had named, give up the lock.
+// program is linked with, make libpython's symbols visible to extension modules, initialise,
+// compare the environment that was entered with the one the executable had named, give up the lock.
 #include "reference/python.h"
 
 #include <dlfcn.h>
@@ -49,14 +49,17 @@ constexpr const char* kIdentify =
 // The standard output of `executable -I -c code`.
 std::string output_of(const std::filesystem::path& executable, const char* code) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("[python] no pipe could be made");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw std::runtime_error("[python] no pipe could be made");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   std::string program = executable.string(), isolated = "-I", command = "-c", text = code;
-  std::array<char*, 5> arguments{program.data(), isolated.data(), command.data(), text.data(), nullptr};
+  std::array<char*, 5> arguments{program.data(), isolated.data(), command.data(), text.data(),
+                                 nullptr};
   pid_t child = 0;
-  const int error = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
+  const int error =
+      posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string output;
@@ -67,7 +70,8 @@ std::string output_of(const std::filesystem::path& executable, const char* code)
   close(ends[0]);
   if (error != 0) refuse(executable, "cannot be run (" + std::string(strerror(error)) + ")");
   int status = 0;
-  if (waitpid(child, &status, 0) != child || status != 0) refuse(executable, "does not run as a Python");
+  if (waitpid(child, &status, 0) != child || status != 0)
+    refuse(executable, "does not run as a Python");
   return output;
 }
 
@@ -77,40 +81,42 @@ std::string linked_version() {
 
 nlohmann::json identify(const std::filesystem::path& executable) {
   const auto identity = nlohmann::json::parse(output_of(executable, kIdentify), nullptr, false);
-  if (!identity.is_object() || !identity.contains("version") || !identity.at("version").is_string() ||
-      !identity.contains("prefix")) {
+  if (!identity.is_object() || !identity.contains("version") ||
+      !identity.at("version").is_string() || !identity.contains("prefix")) {
     refuse(executable, "does not answer as a Python");
   }
   if (identity.at("version") != linked_version() || identity.value("free_threaded", false)) {
     refuse(executable, "is Python " + identity.at("version").get<std::string>() +
                            (identity.value("free_threaded", false) ? " (free-threaded)" : "") +
-                           ", and this program is linked with libpython " + linked_version() + " (" +
-                           Py_GetVersion() + "); prefix " + identity.at("prefix").dump() +
+                           ", and this program is linked with libpython " + linked_version() +
+                           " (" + Py_GetVersion() + "); prefix " + identity.at("prefix").dump() +
                            ", search path " + identity.at("path").dump());
   }
   return identity;
 }
 
-// Extension modules (numpy's, torch's) expect libpython's symbols in the global scope. They are there when
-// the program itself is linked with libpython, and are not when this code sits in a plug-in that was
-// opened with RTLD_LOCAL (numpy/numpy#13717): open it again, globally.
+// Extension modules (numpy's, torch's) expect libpython's symbols in the global scope. They are
+// there when the program itself is linked with libpython, and are not when this code sits in a
+// plug-in that was opened with RTLD_LOCAL (numpy/numpy#13717): open it again, globally.
 void make_libpython_global() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&Py_InitializeFromConfig), &info) != 0 && info.dli_fname != nullptr) {
+  if (dladdr(reinterpret_cast<void*>(&Py_InitializeFromConfig), &info) != 0 &&
+      info.dli_fname != nullptr) {
     dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
   }
 }
 
 void check(const std::filesystem::path& executable, const PyStatus& status) {
   if (PyStatus_Exception(status) == 0) return;
-  refuse(executable, "could not be started inside this process: " +
-                         std::string(status.err_msg != nullptr ? status.err_msg : "no reason given"));
+  refuse(executable,
+         "could not be started inside this process: " +
+             std::string(status.err_msg != nullptr ? status.err_msg : "no reason given"));
 }
 
 void initialise(const std::filesystem::path& executable) {
   PyPreConfig before;
   PyPreConfig_InitIsolatedConfig(&before);
-  before.utf8_mode = 1;  // paths are UTF-8 whatever the locale, which this process may never have set
+  before.utf8_mode = 1;  // paths are UTF-8, whatever the locale
   check(executable, Py_PreInitialize(&before));
 
   PyConfig config;
@@ -131,8 +137,8 @@ void check_environment(const std::filesystem::path& executable, const nlohmann::
   const auto prefix = py::module_::import("sys").attr("prefix").cast<std::string>();
   if (prefix == identity.at("prefix")) return;
   const auto path = py::str(py::module_::import("sys").attr("path")).cast<std::string>();
-  refuse(executable, "has the prefix " + identity.at("prefix").dump() + ", but inside this process it is \"" +
-                         prefix + "\", search path " + path);
+  refuse(executable, "has the prefix " + identity.at("prefix").dump() +
+                         ", but inside this process it is \"" + prefix + "\", search path " + path);
 }
 
 }  // namespace
@@ -147,7 +153,8 @@ void start_python(const std::filesystem::path& executable) {
   }
   const nlohmann::json identity = identify(absolute);
   make_libpython_global();
-  if (std::exchange(attempted, true)) refuse(absolute, "could not be started before, and no process can try twice");
+  if (std::exchange(attempted, true))
+    refuse(absolute, "could not be started before, and no process can try twice");
   initialise(absolute);
   PyEval_SaveThread();  // gives up the lock: whoever needs it takes it
   with_python("entering " + absolute.string(), [&] { check_environment(absolute, identity); });
@@ -167,18 +174,21 @@ void flush_and_exit(int code) {
   _exit(code);
 }
 
-// --- python_call.h ------------------------------------------------------------------------------------
+// --- python_call.h ------------------------------------------------------------------------
 
 void throw_python_error(std::string_view doing, const py::error_already_set& error) {
-  constexpr std::size_t kLines = 12;  // of the traceback: the last frames, each a place and a source line
+  constexpr std::size_t kLines = 12;  // of the traceback: the last six frames
   std::string text = "[" + std::string(doing) + "] ";
   const std::string message = py::str(error.value());
   const auto type = error.type().attr("__name__").cast<std::string>();
   if (type == "Refusal") throw std::runtime_error(text + message);
   text += type + ": " + message;
   if (error.trace()) {
-    const auto lines = py::str("").attr("join")(py::module_::import("traceback").attr("format_tb")(error.trace()))
-                           .attr("splitlines")().cast<std::vector<std::string>>();
+    const auto lines =
+        py::str("")
+            .attr("join")(py::module_::import("traceback").attr("format_tb")(error.trace()))
+            .attr("splitlines")()
+            .cast<std::vector<std::string>>();
     for (std::size_t i = lines.size() > kLines ? lines.size() - kLines : 0; i < lines.size(); ++i) {
       text += "\n" + lines[i];
     }
@@ -200,7 +210,8 @@ py::module_ embedded_module(const char* name, std::string_view source) {
   try {
     builtins.attr("exec")(builtins.attr("compile")(text, file, "exec"), module.attr("__dict__"));
   } catch (...) {
-    modules.attr("pop")(name, py::none());  // a later attempt starts afresh, as Python's own import does
+    modules.attr("pop")(name,
+                        py::none());  // a later attempt starts afresh, as Python's own import does
     throw;
   }
   return module;

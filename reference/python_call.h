@@ -1,5 +1,5 @@
-// Calling Python from this folder's sources. Includes pybind11: no header that other folders include may
-// include this one.
+// Calling Python from this folder's sources. Includes pybind11: no header that other folders
+// include may include this one.
 #pragma once
 
 #include <pybind11/embed.h>
@@ -12,7 +12,8 @@ namespace octlm::reference {
 
 // Throws std::runtime_error "[doing] Type: message" with the end of the traceback below it; for the
 // sources' own Refusal only "[doing] message". REQUIRES: the lock is held.
-[[noreturn]] void throw_python_error(std::string_view doing, const pybind11::error_already_set& error);
+[[noreturn]] void throw_python_error(std::string_view doing,
+                                     const pybind11::error_already_set& error);
 
 // Runs `body` with the interpreter's lock held. REQUIRES: python_started().
 template <class Body>

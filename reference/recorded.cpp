@@ -25,24 +25,33 @@ std::string list(const std::map<std::string, std::string>& weights) {
   return text.empty() ? "none" : text;
 }
 
-void check_key(const std::filesystem::path& folder, const RecordingKey& found, const RecordingKey& expected) {
+void check_key(const std::filesystem::path& folder, const RecordingKey& found,
+               const RecordingKey& expected) {
   if (found.weights != expected.weights) {
-    refuse(folder, "was made from other weights: " + list(found.weights) + "; expected " + list(expected.weights));
+    refuse(folder, "was made from other weights: " + list(found.weights) + "; expected " +
+                       list(expected.weights));
   }
-  if (found.dtype != expected.dtype) refuse(folder, "has dtype " + found.dtype + ", expected " + expected.dtype);
+  if (found.dtype != expected.dtype)
+    refuse(folder, "has dtype " + found.dtype + ", expected " + expected.dtype);
   if (found.attention != expected.attention) {
-    refuse(folder, "was made with attention " + found.attention + ", expected " + expected.attention);
+    refuse(folder,
+           "was made with attention " + found.attention + ", expected " + expected.attention);
   }
 }
 
 class RecordedSession final : public LogitSession {
  public:
-  RecordedSession(const std::filesystem::path& folder, const RecordedCase& recorded, std::int64_t vocab,
-                  std::vector<std::int64_t> wanted)
-      : reader_(folder / recorded.file), tensor_(reader_.tensor(recorded.tensor)), recorded_(recorded.calls),
-        wanted_(std::move(wanted)), rows_per_block_(std::max<std::int64_t>(1, kBlockBytes / (4 * vocab))) {
-    if (tensor_.vocab != vocab || tensor_.positions != static_cast<std::int64_t>(recorded.token_ids.size())) {
-      refuse(folder, recorded.file + ": " + recorded.tensor + " is not [positions, vocab] of its case");
+  RecordedSession(const std::filesystem::path& folder, const RecordedCase& recorded,
+                  std::int64_t vocab, std::vector<std::int64_t> wanted)
+      : reader_(folder / recorded.file),
+        tensor_(reader_.tensor(recorded.tensor)),
+        recorded_(recorded.calls),
+        wanted_(std::move(wanted)),
+        rows_per_block_(std::max<std::int64_t>(1, kBlockBytes / (4 * vocab))) {
+    if (tensor_.vocab != vocab ||
+        tensor_.positions != static_cast<std::int64_t>(recorded.token_ids.size())) {
+      refuse(folder,
+             recorded.file + ": " + recorded.tensor + " is not [positions, vocab] of its case");
     }
   }
 
@@ -92,11 +101,13 @@ class RecordedEngine final : public Engine {
   std::unique_ptr<LogitSession> start(const LogitRequest& request) override {
     check_request(request, manifest_.vocab_size, manifest_.max_positions);
     if (request.path.text() != "full") {
-      throw std::invalid_argument("[recorded] logits were recorded on the path full, not " + request.path.text());
+      throw std::invalid_argument("[recorded] logits were recorded on the path full, not " +
+                                  request.path.text());
     }
     const RecordedCase& recorded = find(request.token_ids);
     check_bytes(recorded);
-    return std::make_unique<RecordedSession>(folder_, recorded, manifest_.vocab_size, wanted_positions(request));
+    return std::make_unique<RecordedSession>(folder_, recorded, manifest_.vocab_size,
+                                             wanted_positions(request));
   }
 
  private:
@@ -104,16 +115,17 @@ class RecordedEngine final : public Engine {
     for (const RecordedCase& recorded : manifest_.cases) {
       if (recorded.token_ids == token_ids) return recorded;
     }
-    refuse(folder_, "has no logits for these " + std::to_string(token_ids.size()) + " token ids (sha256 " +
-                        sha256_of_ids(token_ids) + "); it holds " + std::to_string(manifest_.cases.size()) +
-                        " other cases");
+    refuse(folder_, "has no logits for these " + std::to_string(token_ids.size()) +
+                        " token ids (sha256 " + sha256_of_ids(token_ids) + "); it holds " +
+                        std::to_string(manifest_.cases.size()) + " other cases");
   }
 
   void check_bytes(const RecordedCase& recorded) {
     if (!checked_.insert(recorded.file).second) return;
     if (sha256_of_file(folder_ / recorded.file) != recorded.file_sha256) {
       checked_.erase(recorded.file);
-      refuse(folder_, recorded.file + " does not have the sha256 of the manifest: it was changed or torn");
+      refuse(folder_,
+             recorded.file + " does not have the sha256 of the manifest: it was changed or torn");
     }
   }
 
@@ -126,16 +138,16 @@ void check_settings(const EngineDescription& description, const RecordingKey& ke
   const auto check = [&](const char* name, const std::string& expected) {
     const auto found = description.settings.find(name);
     if (found != description.settings.end() && *found != expected) {
-      throw std::invalid_argument("[record] the engine computes with " + std::string(name) + " " + found->dump() +
-                                  ", the key says " + expected);
+      throw std::invalid_argument("[record] the engine computes with " + std::string(name) + " " +
+                                  found->dump() + ", the key says " + expected);
     }
   };
   check("dtype", key.dtype);
   check("attention", key.attention);
 }
 
-RecordedCase record_case(Engine& engine, const std::vector<std::int32_t>& token_ids, std::size_t index,
-                         const std::filesystem::path& folder) {
+RecordedCase record_case(Engine& engine, const std::vector<std::int32_t>& token_ids,
+                         std::size_t index, const std::filesystem::path& folder) {
   struct Sink final : LogitSink {
     LogitsWriter* writer = nullptr;
     void receive(const LogitBlock& block) override {
@@ -148,8 +160,8 @@ RecordedCase record_case(Engine& engine, const std::vector<std::int32_t>& token_
   recorded.tensor = "logits." + std::to_string(index);
   recorded.file = recorded.tensor + ".safetensors";
   const auto session = engine.start({token_ids, Path::full(), {}});
-  LogitsWriter writer(folder / recorded.file, recorded.tensor, static_cast<std::int64_t>(token_ids.size()),
-                      engine.vocab_size());
+  LogitsWriter writer(folder / recorded.file, recorded.tensor,
+                      static_cast<std::int64_t>(token_ids.size()), engine.vocab_size());
   sink.writer = &writer;
   while (session->advance(sink)) {
   }
@@ -164,7 +176,8 @@ std::unique_ptr<Engine> make_recorded(const std::filesystem::path& folder, const
                                       const std::string& subject, const std::string& version) {
   RecordingManifest manifest = read_manifest(folder);
   if (manifest.producer.engine == subject) {
-    refuse(folder, "was recorded by " + subject + ", the engine under test: it would agree with its own faults");
+    refuse(folder, "was recorded by " + subject +
+                       ", the engine under test: it would agree with its own faults");
   }
   if (!version.empty() && manifest.producer.version != version) {
     refuse(folder, "was recorded by " + manifest.producer.engine + " " + manifest.producer.version +
@@ -174,15 +187,18 @@ std::unique_ptr<Engine> make_recorded(const std::filesystem::path& folder, const
   return std::make_unique<RecordedEngine>(folder, std::move(manifest));
 }
 
-void record_logits(Engine& engine, const RecordingKey& key, const std::vector<std::vector<std::int32_t>>& cases,
+void record_logits(Engine& engine, const RecordingKey& key,
+                   const std::vector<std::vector<std::int32_t>>& cases,
                    const std::filesystem::path& folder,
                    const std::function<void(std::size_t done, std::size_t total)>& progress) {
   if (cases.empty()) throw std::invalid_argument("[record] there is no case");
   if (std::set(cases.begin(), cases.end()).size() != cases.size()) {
     throw std::invalid_argument("[record] a case appears twice");
   }
-  if (std::filesystem::exists(folder / "manifest.json")) refuse(folder, "already holds a recording");
-  RecordingManifest manifest{engine.description(), key, engine.vocab_size(), engine.max_positions(), {}};
+  if (std::filesystem::exists(folder / "manifest.json"))
+    refuse(folder, "already holds a recording");
+  RecordingManifest manifest{
+      engine.description(), key, engine.vocab_size(), engine.max_positions(), {}};
   check_settings(manifest.producer, key);
   std::filesystem::create_directories(folder);
   for (const auto& token_ids : cases) {

@@ -145,9 +145,18 @@ TEST_F(RecordedTest, AnswersOnlyForItsKey) {
 
 TEST_F(RecordedTest, HasNoLogitsForOtherIdsOrPaths) {
   const auto recorded = make_recorded(folder(), key_);
-  EXPECT_THAT(what([&] { recorded->start({{1, 2, 4}, Path::full(), {}}); }), HasSubstr("no logits for these 3"));
-  EXPECT_THAT(what([&] { recorded->start({{1, 2}, Path::full(), {}}); }), HasSubstr("no logits for these 2"));
-  EXPECT_THAT(what([&] { recorded->start({{2, 2}, Path::parse("cached:every"), {}}); }), HasSubstr("path full"));
+  EXPECT_THAT(what([&] {
+                recorded->start({{1, 2, 4}, Path::full(), {}});
+              }),
+              HasSubstr("no logits for these 3"));
+  EXPECT_THAT(what([&] {
+                recorded->start({{1, 2}, Path::full(), {}});
+              }),
+              HasSubstr("no logits for these 2"));
+  EXPECT_THAT(what([&] {
+                recorded->start({{2, 2}, Path::parse("cached:every"), {}});
+              }),
+              HasSubstr("path full"));
 }
 
 // almide/almide#2183: a golden made by the thing under test agrees with its faults.
@@ -174,17 +183,24 @@ TEST_F(RecordedTest, ChangedBytesAreSeen) {
 TEST_F(RecordedTest, AManifestIsReadStrictly) {
   EXPECT_EQ(changed([](json&) {}), "");
   EXPECT_THAT(changed([](json& m) { m["tolerence"] = 1; }), HasSubstr("unknown key \"tolerence\""));
-  EXPECT_THAT(changed([](json& m) { m["cases"][1]["x"] = 1; }), HasSubstr("cases[1]: unknown key \"x\""));
+  EXPECT_THAT(changed([](json& m) { m["cases"][1]["x"] = 1; }),
+              HasSubstr("cases[1]: unknown key \"x\""));
   EXPECT_THAT(changed([](json& m) { m.erase("dtype"); }), HasSubstr("\"dtype\" is missing"));
   EXPECT_THAT(changed([](json& m) { m["schema"] = 2; }), HasSubstr("\"schema\" is not 1"));
   EXPECT_THAT(changed([](json& m) { m["schema"] = "1"; }), HasSubstr("\"schema\" is not 1"));
-  EXPECT_THAT(changed([](json& m) { m["cases"] = json::array(); }), HasSubstr("\"cases\" is not a list of cases"));
+  EXPECT_THAT(changed([](json& m) { m["cases"] = json::array(); }),
+              HasSubstr("\"cases\" is not a list of cases"));
   EXPECT_THAT(changed([](json& m) { m["vocab_size"] = -5; }), HasSubstr("vocab_size"));
+  EXPECT_THAT(changed([](json& m) { m["vocab_size"] = std::int64_t{1} << 62; }),
+              HasSubstr("more than ids can number"));
   EXPECT_THAT(changed([](json& m) { m["cases"][0]["token_ids"][0] = 2; }), HasSubstr("sha256"));
-  EXPECT_THAT(changed([](json& m) { m["cases"][0]["token_ids"][0] = 5; }), HasSubstr("outside the vocabulary"));
-  EXPECT_THAT(changed([](json& m) { m["cases"][0]["token_ids"][0] = 1.5; }), HasSubstr("not an integer"));
+  EXPECT_THAT(changed([](json& m) { m["cases"][0]["token_ids"][0] = 5; }),
+              HasSubstr("outside the vocabulary"));
+  EXPECT_THAT(changed([](json& m) { m["cases"][0]["token_ids"][0] = 1.5; }),
+              HasSubstr("not an integer"));
   EXPECT_THAT(changed([](json& m) { m["cases"][1] = m["cases"][0]; }), HasSubstr("appear twice"));
-  EXPECT_THAT(changed([](json& m) { m["cases"][0]["file"] = "../x"; }), HasSubstr("not a name in the folder"));
+  EXPECT_THAT(changed([](json& m) { m["cases"][0]["file"] = "../x"; }),
+              HasSubstr("not a name in the folder"));
   EXPECT_THAT(changed([](json& m) { m["cases"][0]["calls"] = {1}; }), HasSubstr("a call is"));
   EXPECT_THAT(changed([](json& m) { m["dtype"] = 32; }), HasSubstr("\"dtype\" is not a string"));
 }
@@ -208,23 +224,30 @@ TEST_F(RecordedTest, ATensorOfAnotherShapeIsRefused) {
   std::swap(value["cases"][0]["file_sha256"], value["cases"][1]["file_sha256"]);
   std::swap(value["cases"][0]["tensor"], value["cases"][1]["tensor"]);
   std::ofstream(manifest()) << value.dump();
-  EXPECT_THAT(what([&] { make_recorded(folder(), key_)->start({{2, 2}, Path::full(), {}}); }),
+  EXPECT_THAT(what([&] {
+                make_recorded(folder(), key_)->start({{2, 2}, Path::full(), {}});
+              }),
               HasSubstr("is not [positions, vocab]"));
 }
 
 TEST_F(RecordedTest, RecordingRefusesNonsense) {
-  EXPECT_THAT(what([&] { record_logits(live_, key_, {{1}}, folder()); }), HasSubstr("already holds"));
+  EXPECT_THAT(what([&] { record_logits(live_, key_, {{1}}, folder()); }),
+              HasSubstr("already holds"));
   const auto other = temporary_.path() / "other";
   EXPECT_THAT(what([&] { record_logits(live_, key_, {}, other); }), HasSubstr("no case"));
   EXPECT_THAT(what([&] { record_logits(live_, key_, {{1}, {1}}, other); }), HasSubstr("twice"));
   live_.settings["dtype"] = "bfloat16";
-  EXPECT_THAT(what([&] { record_logits(live_, key_, {{1}}, other); }), HasSubstr("dtype \"bfloat16\""));
+  EXPECT_THAT(what([&] { record_logits(live_, key_, {{1}}, other); }),
+              HasSubstr("dtype \"bfloat16\""));
 }
 
 // A recording that fails half-way leaves no manifest and no partial file, and can be repeated.
 TEST_F(RecordedTest, AnAttemptThatFailsIsNoRecording) {
   const auto torn = temporary_.path() / "torn";
-  EXPECT_THAT(what([&] { record_logits(live_, key_, {{1, 2}, {1, 9}}, torn); }), HasSubstr("token id 9"));
+  EXPECT_THAT(what([&] {
+                record_logits(live_, key_, {{1, 2}, {1, 9}}, torn);
+              }),
+              HasSubstr("token id 9"));
   EXPECT_THAT(what([&] { make_recorded(torn, key_); }), HasSubstr("no manifest.json"));
   for (const auto& entry : std::filesystem::directory_iterator(torn)) {
     EXPECT_NE(entry.path().extension(), ".partial") << entry.path();

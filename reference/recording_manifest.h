@@ -35,8 +35,8 @@ struct RecordingManifest {
   std::vector<RecordedCase> cases;
 };
 
-// Throws std::runtime_error with file and place: unknown, missing or duplicate keys, wrong types, ids that
-// do not have their hash, a case twice, a file name that leaves the folder.
+// Throws std::runtime_error with file and place: unknown, missing or duplicate keys, wrong types,
+// ids that do not have their hash, a case twice, a file name that leaves the folder.
 RecordingManifest read_manifest(const std::filesystem::path& folder);
 // Written beside, flushed and renamed.
 void write_manifest(const RecordingManifest& manifest, const std::filesystem::path& folder);

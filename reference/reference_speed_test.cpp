@@ -1,13 +1,18 @@
-// Is the reference as fast inside this process as in plain Python? If it were not (a passive wait policy, a
-// lost thread, another BLAS), every later comparison of speed would flatter us. The one test of the project
-// whose verdict is a time.
+// Is the reference as fast inside this process as in plain Python? If it were not (a passive wait
+// policy, a lost thread, another BLAS), every later comparison of speed would flatter us. The one
+// test of the project whose verdict is a time.
 //
-// Same checkpoint, same threads, same calls: a prefill of 64 tokens (large products) and 8 single-token
-// steps (small products, where waking threads shows). The two sides alternate, ABBA, and wait until the
-// other's threads have stopped spinning. Two estimates of the ratio, and a slowness must show in both: the
-// median over the blocks, and the fastest run against the fastest run, which other programs on the machine
-// can disturb least. What lasts, such as a lost thread, moves both.
+// Same checkpoint, same threads, same calls: a prefill of 64 tokens (large products) and 8
+// single-token steps (small products, where waking threads shows). The two sides alternate, ABBA,
+// and wait until the other's threads have stopped spinning; each block gives one ratio, and the
+// median over the blocks counts.
 //
+// Other programs on the same cores make nonsense of it: two threads that wait for each other by
+// spinning take a hundred times longer when only one of them runs. So a block counts when plain
+// Python's threads hardly waited for a core in it (the kernel's run queue delay). What *this*
+// process's threads wait is not looked at: a second pool that fights with torch's is what the test
+// is to find. Too few such blocks within the time: not measured, skipped, and said.
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -17,6 +22,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -30,18 +37,32 @@ namespace octlm::reference {
 namespace {
 
 constexpr double kBound = 1.3;
-constexpr int kBlocks = 15;
-constexpr int kFewestBlocks = 5;
-constexpr double kEnough_s = 20;  // no further blocks beyond the fewest: other programs hold the cores
+constexpr std::size_t kBlocks = 15;
+constexpr double kQuietShare = 0.05;  // of the time that plain Python's threads waited for a core
+constexpr double kTime_s = 60;        // for one ratio; 4 s on a quiet machine
 constexpr int kThreads = 2;
 constexpr std::int64_t kVocab = 4096;
 
-// The environment without what would change OpenMP's and MKL's ways: what plain Python has by default.
+// How long the threads of a process have waited for a core so far; 0 when the kernel does not tell.
+double waited_s(pid_t process) {
+  double nanoseconds = 0;
+  std::error_code error;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", error)) {
+    double ran = 0, waited = 0;
+    if (std::ifstream(task.path() / "schedstat") >> ran >> waited) nanoseconds += waited;
+  }
+  return 1e-9 * nanoseconds;
+}
+
+// The environment without what would change OpenMP's and MKL's ways: what plain Python has by
+// default.
 std::vector<std::string> plain_environment() {
   std::vector<std::string> kept;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    if (text.starts_with("OMP_") || text.starts_with("GOMP_") || text.starts_with("KMP_") || text.starts_with("MKL_")) {
+    if (text.starts_with("OMP_") || text.starts_with("GOMP_") || text.starts_with("KMP_") ||
+        text.starts_with("MKL_")) {
       continue;
     }
     kept.emplace_back(text);
@@ -62,14 +83,15 @@ class PlainPython {
  public:
   explicit PlainPython(const std::string& folder) {
     int to[2], from[2];
-    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipes");
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
+      throw std::runtime_error("no pipes");
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
     std::vector<std::string> arguments = {testing::project_python().string(), "-I",
-                                          OCTLM_SOURCE_DIR "/reference/testing/plain_speed.py", folder,
-                                          std::to_string(kThreads)};
+                                          OCTLM_SOURCE_DIR "/reference/testing/plain_speed.py",
+                                          folder, std::to_string(kThreads)};
     std::vector<std::string> variables = plain_environment();
     if (posix_spawn(&child_, arguments[0].c_str(), &actions, nullptr, pointers_to(arguments).data(),
                     pointers_to(variables).data()) != 0) {
@@ -90,6 +112,8 @@ class PlainPython {
   PlainPython(const PlainPython&) = delete;
   PlainPython& operator=(const PlainPython&) = delete;
 
+  pid_t process() const { return child_; }
+
   double seconds(const char* work, int n) {
     std::fprintf(to_, "%s %d\n", work, n);
     std::fflush(to_);
@@ -99,7 +123,8 @@ class PlainPython {
  private:
   std::string answer() {
     char line[64] = "";
-    if (std::fgets(line, sizeof line, from_) == nullptr) throw std::runtime_error("plain Python has ended");
+    if (std::fgets(line, sizeof line, from_) == nullptr)
+      throw std::runtime_error("plain Python has ended");
     return std::string(line, std::string(line).find_last_not_of('\n') + 1);
   }
 
@@ -113,7 +138,8 @@ double seconds_here(Engine& engine, const char* work, int n) {
     void receive(const LogitBlock&) override {}
   } sink;
   LogitRequest request;
-  for (int i = 0; i < n; ++i) request.token_ids.push_back(static_cast<std::int32_t>(i * 131 % kVocab));
+  for (int i = 0; i < n; ++i)
+    request.token_ids.push_back(static_cast<std::int32_t>(i * 131 % kVocab));
   request.path = Path::parse(std::string(work) == "full" ? "full" : "cached:every");
   const auto started = std::chrono::steady_clock::now();
   const auto session = engine.start(request);
@@ -122,12 +148,8 @@ double seconds_here(Engine& engine, const char* work, int n) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// OpenMP workers spin for some milliseconds after a parallel region; the other side must not feel it.
+// OpenMP workers spin for some milliseconds after a parallel region; the other side must not feel
+// it.
 void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
 
 class ReferenceSpeed : public ::testing::Test {
@@ -135,9 +157,15 @@ class ReferenceSpeed : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = new testing::TemporaryFolder();
     testing::write_checkpoint(folder_->path(), "llama",
-                              {{"hidden_size", 1024}, {"intermediate_size", 2048}, {"num_hidden_layers", 4},
-                               {"num_attention_heads", 16}, {"num_key_value_heads", 8}, {"head_dim", 64},
-                               {"vocab_size", kVocab}, {"initializer_range", 0.02}, {"dtype", "bfloat16"}});
+                              {{"hidden_size", 1024},
+                               {"intermediate_size", 2048},
+                               {"num_hidden_layers", 4},
+                               {"num_attention_heads", 16},
+                               {"num_key_value_heads", 8},
+                               {"head_dim", 64},
+                               {"vocab_size", kVocab},
+                               {"initializer_range", 0.02},
+                               {"dtype", "bfloat16"}});
     TransformersOptions options;
     options.python = testing::project_python();
     options.folder = folder_->path();
@@ -151,28 +179,45 @@ class ReferenceSpeed : public ::testing::Test {
     delete folder_;
   }
 
-  // The smaller of the two estimates. A block runs here, plain, plain, here.
-  static double ratio(const char* work, int n) {
+  struct Block {
+    double ratio = 0;
+    bool quiet = false;
+  };
+  static Block block(const char* work, int n) {
+    double here = 0, plain = 0, waited = 0;
+    for (const bool ours : {true, false, false, true}) {
+      settle();
+      const double before = waited_s(plain_->process());
+      (ours ? here : plain) += ours ? seconds_here(*here_, work, n) : plain_->seconds(work, n);
+      if (!ours) waited += waited_s(plain_->process()) - before;
+    }
+    return {here / plain, waited <= kQuietShare * plain};
+  }
+
+  static void compare(const char* work, int n) {
     seconds_here(*here_, work, n);
     plain_->seconds(work, n);
-    std::vector<double> blocks, here, plain;
+    std::vector<double> ratios;
+    std::size_t disturbed = 0;
     const auto started = std::chrono::steady_clock::now();
-    const auto enough = [&] {
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - started;
-      return blocks.size() == kBlocks || (blocks.size() >= kFewestBlocks && spent.count() > kEnough_s);
+    const auto spent_s = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     };
-    while (!enough()) {
-      for (const bool ours : {true, false, false, true}) {
-        settle();
-        (ours ? here : plain).push_back(ours ? seconds_here(*here_, work, n) : plain_->seconds(work, n));
-      }
-      const auto last_two = [](const std::vector<double>& all) { return all[all.size() - 2] + all.back(); };
-      blocks.push_back(last_two(here) / last_two(plain));
+    while (ratios.size() < kBlocks && spent_s() < kTime_s) {
+      const Block one = block(work, n);
+      if (one.quiet) ratios.push_back(one.ratio);
+      disturbed += one.quiet ? 0 : 1;
     }
-    const double fastest = *std::min_element(here.begin(), here.end()) / *std::min_element(plain.begin(), plain.end());
-    std::printf("%s %d: in this process / plain Python = %.3f median of %zu blocks, %.3f fastest (%.1f ms)\n", work, n,
-                median(blocks), blocks.size(), fastest, 1e3 * *std::min_element(here.begin(), here.end()));
-    return std::min(median(blocks), fastest);
+    if (ratios.size() < kBlocks) {
+      GTEST_SKIP() << "not measured: other programs held the cores in " << disturbed << " of "
+                   << disturbed + ratios.size() << " blocks";
+    }
+    std::sort(ratios.begin(), ratios.end());
+    const double median = ratios[ratios.size() / 2];
+    std::printf(
+        "%s %d: in this process / plain Python = %.3f (blocks %.3f to %.3f; %zu disturbed)\n", work,
+        n, median, ratios.front(), ratios.back(), disturbed);
+    EXPECT_LT(median, kBound);
   }
 
   static testing::TemporaryFolder* folder_;
@@ -183,9 +228,9 @@ testing::TemporaryFolder* ReferenceSpeed::folder_ = nullptr;
 Engine* ReferenceSpeed::here_ = nullptr;
 PlainPython* ReferenceSpeed::plain_ = nullptr;
 
-TEST_F(ReferenceSpeed, PrefillIsAsFastAsInPlainPython) { EXPECT_LT(ratio("full", 64), kBound); }
+TEST_F(ReferenceSpeed, PrefillIsAsFastAsInPlainPython) { compare("full", 64); }
 
-TEST_F(ReferenceSpeed, DecodingIsAsFastAsInPlainPython) { EXPECT_LT(ratio("every", 8), kBound); }
+TEST_F(ReferenceSpeed, DecodingIsAsFastAsInPlainPython) { compare("every", 8); }
 
 }  // namespace
 }  // namespace octlm::reference

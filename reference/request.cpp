@@ -7,7 +7,9 @@
 namespace octlm::reference {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("[request] " + what); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw std::invalid_argument("[request] " + what);
+}
 
 void check_positions(const std::vector<std::int64_t>& positions, std::int64_t n) {
   std::int64_t least = 0;
@@ -26,19 +28,20 @@ void check_request(const LogitRequest& request, std::int64_t vocab, std::int64_t
   const auto n = static_cast<std::int64_t>(request.token_ids.size());
   if (n == 0) refuse("token_ids is empty: there is no position to compute");
   if (n > max_positions) {
-    refuse(std::to_string(n) + " token ids are more than the model's " + std::to_string(max_positions) +
-           " positions");
+    refuse(std::to_string(n) + " token ids are more than the model's " +
+           std::to_string(max_positions) + " positions");
   }
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int32_t id = request.token_ids[static_cast<std::size_t>(i)];
     if (id < 0 || id >= vocab) {
-      refuse("token id " + std::to_string(id) + " at position " + std::to_string(i) + " is outside [0, " +
-             std::to_string(vocab) + ")");
+      refuse("token id " + std::to_string(id) + " at position " + std::to_string(i) +
+             " is outside [0, " + std::to_string(vocab) + ")");
     }
   }
   check_positions(request.positions, n);
   if (!request.path.calls(n)) {
-    refuse("the path " + request.path.text() + " has nothing to do for " + std::to_string(n) + " position");
+    refuse("the path " + request.path.text() + " has nothing to do for " + std::to_string(n) +
+           " position");
   }
 }
 

@@ -8,8 +8,9 @@
 
 namespace octlm::reference {
 
-// Throws std::invalid_argument for an empty list, an id outside [0, vocab), more ids than max_positions, a
-// wanted position outside the sequence or out of order, and a path that has nothing to do.
+// Throws std::invalid_argument for an empty list, an id outside [0, vocab), more ids than
+// max_positions, a wanted position outside the sequence or out of order, and a path that has
+// nothing to do.
 void check_request(const LogitRequest& request, std::int64_t vocab, std::int64_t max_positions);
 
 // request.positions, or every position when that is empty.

@@ -18,7 +18,8 @@ struct Sha256::State {
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  if (state_->context == nullptr || EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) {
+  if (state_->context == nullptr ||
+      EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) {
     throw std::runtime_error("[sha256] OpenSSL has none");
   }
 }
@@ -26,7 +27,8 @@ Sha256::Sha256() : state_(std::make_unique<State>()) {
 Sha256::~Sha256() = default;
 
 void Sha256::update(const void* data, std::size_t bytes) {
-  if (EVP_DigestUpdate(state_->context, data, bytes) != 1) throw std::runtime_error("[sha256] OpenSSL failed");
+  if (EVP_DigestUpdate(state_->context, data, bytes) != 1)
+    throw std::runtime_error("[sha256] OpenSSL failed");
 }
 
 std::string Sha256::hex() {

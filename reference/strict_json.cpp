@@ -15,17 +15,21 @@ using nlohmann::json;
   throw std::runtime_error(where + ": " + what);
 }
 
-std::string in_quotes(std::string_view key) { return json(key).dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string in_quotes(std::string_view key) {
+  return json(key).dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 }  // namespace
 
 json parse_object(std::string_view text, const std::string& where) {
-  std::vector<std::set<std::string>> open;  // the keys seen so far of each object that is being read
+  std::vector<std::set<std::string>>
+      open;  // the keys seen so far of each object that is being read
   std::string duplicate;
   const auto watch = [&](int, json::parse_event_t event, json& parsed) {
     if (event == json::parse_event_t::object_start) open.emplace_back();
     if (event == json::parse_event_t::object_end) open.pop_back();
-    if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second) {
+    if (event == json::parse_event_t::key &&
+        !open.back().insert(parsed.get<std::string>()).second) {
       duplicate = parsed.get<std::string>();
     }
     return true;
@@ -41,10 +45,12 @@ json parse_object(std::string_view text, const std::string& where) {
   return value;
 }
 
-void check_keys(const json& object, std::initializer_list<std::string_view> keys, const std::string& where) {
+void check_keys(const json& object, std::initializer_list<std::string_view> keys,
+                const std::string& where) {
   if (!object.is_object()) refuse(where, "not an object");
   for (const auto& [key, value] : object.items()) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) refuse(where, "unknown key " + in_quotes(key));
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      refuse(where, "unknown key " + in_quotes(key));
   }
   for (const std::string_view key : keys) {
     if (!object.contains(key)) refuse(where, in_quotes(key) + " is missing");
@@ -59,7 +65,8 @@ std::string string_at(const json& object, const char* key, const std::string& wh
 std::int64_t to_count(const json& value, const std::string& where) {
   // A non-negative literal parses as unsigned.
   if (!value.is_number_unsigned() ||
-      value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      value.get<std::uint64_t>() >
+          static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     refuse(where, "not an integer from 0 to 2^63 - 1");
   }
   return value.get<std::int64_t>();

@@ -1,4 +1,5 @@
-// JSON that says what it means: no duplicate keys, no unknown keys, no wrong types. Errors name the place.
+// JSON that says what it means: no duplicate keys, no unknown keys, no wrong types. Errors name the
+// place.
 #pragma once
 
 #include <initializer_list>
@@ -8,8 +9,8 @@
 
 namespace octlm::reference {
 
-// Parses `text`, an object. Throws std::runtime_error "<where>: ..." for anything that is not one JSON
-// object without duplicate keys.
+// Parses `text`, an object. Throws std::runtime_error "<where>: ..." for anything that is not one
+// JSON object without duplicate keys.
 nlohmann::json parse_object(std::string_view text, const std::string& where);
 
 // Throws std::runtime_error unless `object` is an object with exactly these keys.

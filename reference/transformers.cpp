@@ -44,14 +44,17 @@ class Held {
 };
 
 nlohmann::json to_json(const py::object& value) {
-  return nlohmann::json::parse(py::module_::import("json").attr("dumps")(value).cast<std::string>());
+  return nlohmann::json::parse(
+      py::module_::import("json").attr("dumps")(value).cast<std::string>());
 }
 
-void check_one_of(const char* name, const std::string& value, std::initializer_list<const char*> known) {
+void check_one_of(const char* name, const std::string& value,
+                  std::initializer_list<const char*> known) {
   if (std::find(known.begin(), known.end(), value) != known.end()) return;
   std::string list;
   for (const char* one : known) list += (list.empty() ? "" : ", ") + std::string(one);
-  throw std::invalid_argument("[transformers] " + std::string(name) + " \"" + value + "\" is not one of " + list);
+  throw std::invalid_argument("[transformers] " + std::string(name) + " \"" + value +
+                              "\" is not one of " + list);
 }
 
 // Rows of logits that the session lends to a sink: addresses in torch's memory.
@@ -70,7 +73,8 @@ class TransformersSession final : public LogitSession {
     const std::optional<Rows> rows =
         with_python("computing logits with Transformers", [&] { return next_rows(); });
     if (!rows) return false;
-    const auto positions = std::span(wanted_).subspan(delivered_, static_cast<std::size_t>(rows->count));
+    const auto positions =
+        std::span(wanted_).subspan(delivered_, static_cast<std::size_t>(rows->count));
     delivered_ += positions.size();
     sink.receive({positions, vocab_, rows->logits});
     return true;
@@ -91,7 +95,8 @@ class TransformersSession final : public LogitSession {
     }
     const auto logits = py::reinterpret_borrow<Logits>(*block_);
     const auto left = static_cast<std::int64_t>(wanted_.size() - delivered_);
-    if (logits.ndim() != 2 || logits.shape(1) != vocab_ || logits.shape(0) < 1 || logits.shape(0) > left) {
+    if (logits.ndim() != 2 || logits.shape(1) != vocab_ || logits.shape(0) < 1 ||
+        logits.shape(0) > left) {
       throw std::runtime_error("[transformers] the logits have the wrong shape");
     }
     return Rows{logits.data(), logits.shape(0)};
@@ -119,7 +124,8 @@ class TransformersEngine final : public Engine {
 
   EngineDescription description() const override {
     return with_python("reading the engine's settings", [&] {
-      EngineDescription description{"transformers", "", "live", to_json((*engine_).attr("settings")())};
+      EngineDescription description{"transformers", "", "live",
+                                    to_json((*engine_).attr("settings")())};
       description.version = description.settings.at("transformers").get<std::string>();
       return description;
     });
@@ -139,7 +145,8 @@ class TransformersEngine final : public Engine {
     const auto n = static_cast<std::int64_t>(request.token_ids.size());
     const bool full = request.path.text() == "full";
     const bool in_chunks = full && n > kLongestFullCall;
-    const Path path = in_chunks ? Path::parse("chunked:" + std::to_string(kLongestFullCall)) : request.path;
+    const Path path =
+        in_chunks ? Path::parse("chunked:" + std::to_string(kLongestFullCall)) : request.path;
     std::vector<ForwardCall> plan = *path.calls(n);
     std::vector<std::int64_t> wanted = wanted_positions(request);
     Held pass = with_python("starting a pass with Transformers", [&] {
@@ -149,7 +156,8 @@ class TransformersEngine final : public Engine {
       std::copy(request.token_ids.begin(), request.token_ids.end(), ids.mutable_data());
       return Held((*engine_).attr("start")(ids, calls, wanted, !full || in_chunks));
     });
-    return std::make_unique<TransformersSession>(std::move(pass), std::move(plan), std::move(wanted), vocab_);
+    return std::make_unique<TransformersSession>(std::move(pass), std::move(plan),
+                                                 std::move(wanted), vocab_);
   }
 
   std::int64_t peak_bytes() const override {
@@ -160,8 +168,8 @@ class TransformersEngine final : public Engine {
  private:
   static py::object load(const TransformersOptions& options) {
     const auto module = embedded_module("octlm_transformers_reference", transformers_reference_py);
-    return module.attr("Engine")(options.folder.string(), options.dtype, options.device, options.attention,
-                                 options.threads, options.tf32);
+    return module.attr("Engine")(options.folder.string(), options.dtype, options.device,
+                                 options.attention, options.threads, options.tf32);
   }
 
   Held engine_;

@@ -11,8 +11,8 @@
 namespace octlm::reference {
 
 struct TransformersOptions {
-  std::filesystem::path python;  // the environment's interpreter (python.h)
-  std::filesystem::path folder;  // the checkpoint
+  std::filesystem::path python;     // the environment's interpreter (python.h)
+  std::filesystem::path folder;     // the checkpoint
   std::string dtype = "float32";    // float32, float16, bfloat16
   std::string device = "cpu";       // cpu, cuda
   std::string attention = "eager";  // eager, sdpa
@@ -20,18 +20,23 @@ struct TransformersOptions {
   bool tf32 = false;                // only a control turns it on
 };
 
-// Loads the checkpoint. Paths: full (one forward without a cache; beyond 2,048 positions through the cache
-// in chunks of 2,048, as calls() shows), cached:half, cached:every, chunked:N (DynamicCache). One sequence
-// at a time, so there is neither padding nor a mask to get wrong. Logits cross without a copy, in blocks
-// of up to 48 MiB. description().settings is read back from torch and from the loaded model.
-// peak_bytes(): see Engine.peak_bytes in transformers_reference.py: a lower bound on the CPU.
-// Throws std::invalid_argument for options out of the lists above, std::runtime_error for an environment
-// or a checkpoint that cannot be loaded (missing, unexpected or misshaped tensors included).
-// Threads: an engine and its sessions belong to one thread at a time. Sessions may outlive the engine.
+// Loads the checkpoint. Paths: full (one forward without a cache; beyond 2,048 positions through
+// the cache in chunks of 2,048, as calls() shows), cached:half, cached:every, chunked:N
+// (DynamicCache). One sequence at a time, so there is neither padding nor a mask to get wrong.
+// Logits cross without a copy, in blocks of up to 48 MiB. description().settings is read back from
+// torch and from the loaded model. peak_bytes(): see Engine.peak_bytes in
+// transformers_reference.py: a lower bound on the CPU.
+//
+// Throws std::invalid_argument for options out of the lists above, std::runtime_error for an
+// environment or a checkpoint that cannot be loaded (missing, unexpected or misshaped tensors
+// included).
+//
+// Threads: an engine and its sessions belong to one thread at a time. Lifetime: sessions may
+// outlive the engine.
 std::unique_ptr<Engine> make_transformers(const TransformersOptions& options);
 
-// For `octlm doctor`: versions of Python and of the packages, torch's threads and libraries, the GPU.
-// Never throws for a package that is missing or broken: its entry says so.
+// For `octlm doctor`: versions of Python and of the packages, torch's threads and libraries, the
+// GPU. Never throws for a package that is missing or broken: its entry says so.
 nlohmann::json python_environment(const std::filesystem::path& python);
 
 }  // namespace octlm::reference

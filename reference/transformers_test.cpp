@@ -1,5 +1,5 @@
-// The engine against properties that any right one has. What the numbers mean is checked on the Python
-// side (transformers_reference_test.py), against Transformers' own model(...).logits.
+// The engine against properties that any right one has. What the numbers mean is checked on the
+// Python side (transformers_reference_test.py), against Transformers' own model(...).logits.
 #include "reference/transformers.h"
 
 #include <gmock/gmock.h>
@@ -92,13 +92,14 @@ TEST_F(TransformersTest, DeliversEveryPositionOfOneForwardCall) {
   for (const float logit : sink.logits) ASSERT_TRUE(std::isfinite(logit));
 }
 
-// Float32 rounding over three small layers whose logits reach some tens: two different summation orders
-// differ by 1e-5 here; a wrong cache moves logits by more than 1.
+// Float32 rounding over three small layers whose logits reach some tens: two different summation
+// orders differ by 1e-5 here; a wrong cache moves logits by more than 1.
 TEST_F(TransformersTest, EveryPathComputesTheSameFunctionAndReportsItsCalls) {
   const KeepingSink full = keep(*qwen3_, request(11));
   const std::pair<const char*, Calls> paths[] = {
       {"cached:half", {{0, 5}, {5, 6}}},
-      {"cached:every", {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {9, 1}, {10, 1}}},
+      {"cached:every",
+       {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {9, 1}, {10, 1}}},
       {"chunked:4", {{0, 4}, {4, 4}, {8, 3}}},
   };
   for (const auto& [path, expected] : paths) {
@@ -240,7 +241,8 @@ TEST_F(TransformersTest, BadRequestsAreRefusedBeforeAnythingRuns) {
 TEST_F(TransformersTest, BadOptionsAreRefused) {
   TransformersOptions bad = options("qwen3");
   bad.dtype = "float64";
-  EXPECT_THAT(refusal(bad), HasSubstr("dtype \"float64\" is not one of float32, float16, bfloat16"));
+  EXPECT_THAT(refusal(bad),
+              HasSubstr("dtype \"float64\" is not one of float32, float16, bfloat16"));
   bad = options("qwen3");
   bad.attention = "flash_attention_2";
   EXPECT_THAT(refusal(bad), HasSubstr("attention"));
@@ -253,7 +255,8 @@ TEST_F(TransformersTest, PythonErrorsSayWhatWasBeingDone) {
   std::filesystem::copy(folder_->path() / "qwen3", folder_->path() / "torn");
   std::filesystem::resize_file(folder_->path() / "torn" / "model.safetensors", 100);
   const std::string message = refusal(options("torn"));
-  EXPECT_THAT(message, HasSubstr("[loading " + (folder_->path() / "torn").string() + " with Transformers]"));
+  EXPECT_THAT(message,
+              HasSubstr("[loading " + (folder_->path() / "torn").string() + " with Transformers]"));
   EXPECT_THAT(message, HasSubstr("Error: "));
   EXPECT_THAT(message, HasSubstr("File \""));
 }
@@ -298,7 +301,8 @@ TEST_F(TransformersTest, NoNumericLibraryIsMappedTwice) {
   const auto libraries = mapped_libraries();
   EXPECT_THAT(duplicate_warnings(libraries), ::testing::IsEmpty());
   const auto from_torch = [](const MappedLibrary& one) {
-    return one.name == "libtorch_cpu" || (one.family == "OpenMP" && one.path.find("/torch") != std::string::npos);
+    return one.name == "libtorch_cpu" ||
+           (one.family == "OpenMP" && one.path.find("/torch") != std::string::npos);
   };
   EXPECT_EQ(std::count_if(libraries.begin(), libraries.end(), from_torch), 2);
 }

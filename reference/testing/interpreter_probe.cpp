@@ -40,8 +40,10 @@ void info() {
       "  found = numpy.__file__\n"
       "except ImportError as error:\n"
       "  found = 'no: ' + str(error)\n"
-      "print(json.dumps({'prefix': sys.prefix, 'executable': sys.executable, 'path': sys.path, 'numpy': found,\n"
-      "  'json': json.__file__, 'cwd': os.getcwd(), 'sigint': sigint, 'encoding': sys.getfilesystemencoding()}))");
+      "print(json.dumps({'prefix': sys.prefix, 'executable': sys.executable, 'path': sys.path, "
+      "'numpy': found,\n"
+      "  'json': json.__file__, 'cwd': os.getcwd(), 'sigint': sigint, 'encoding': "
+      "sys.getfilesystemencoding()}))");
 }
 
 void throw_with_tensors(const TransformersOptions& options) {
@@ -57,7 +59,8 @@ void throw_with_tensors(const TransformersOptions& options) {
 
 void act(const std::string& action, char** arguments) {
   if (action == "info") return info();
-  if (action == "wait") return run_python("import time\nprint('waiting', flush=True)\ntime.sleep(60)");
+  if (action == "wait")
+    return run_python("import time\nprint('waiting', flush=True)\ntime.sleep(60)");
   if (action == "other") return start_python(arguments[4]);
   if (action == "exit" || action == "throw") {
     run_python("import sys\nsys.stdout.write('from Python|')");
@@ -65,7 +68,8 @@ void act(const std::string& action, char** arguments) {
     std::printf("from C|");
     with_python("keeping", [] { alive = new py::object(py::list()); });
   }
-  if (action == "throw") run_python("def inner():\n  raise ValueError('thrown in Python')\ninner()");
+  if (action == "throw")
+    run_python("def inner():\n  raise ValueError('thrown in Python')\ninner()");
   if (action == "tensors") throw_with_tensors({.python = arguments[1], .folder = arguments[4]});
 }
 

@@ -15,7 +15,8 @@ void write_checkpoint(const std::filesystem::path& folder, const std::string& ar
                       const nlohmann::json& overrides) {
   start_python(project_python());
   with_python("writing a tiny checkpoint", [&] {
-    const std::string script = std::string(OCTLM_SOURCE_DIR) + "/reference/testing/tiny_checkpoint.py";
+    const std::string script =
+        std::string(OCTLM_SOURCE_DIR) + "/reference/testing/tiny_checkpoint.py";
     const py::dict module = py::module_::import("runpy").attr("run_path")(script);
     const py::dict fields = py::module_::import("json").attr("loads")(overrides.dump());
     module["write"](folder.string(), architecture, **fields);

@@ -11,8 +11,10 @@ namespace octlm::reference::testing {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "octlm-reference-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder: " + pattern);
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "octlm-reference-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw std::runtime_error("no temporary folder: " + pattern);
     path_ = pattern;
   }
   ~TemporaryFolder() {
