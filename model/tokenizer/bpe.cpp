@@ -9,6 +9,7 @@ namespace octlm::model {
 namespace {
 
 constexpr std::size_t kShort = 96;  // bytes up to which the O(n^2) way is the fastest (measured)
+constexpr std::size_t kMostShortMerges = std::size_t{1} << 24;  // their ranks and a place fit into 31 bits
 
 std::uint64_t key_of(TokenId left, TokenId right) {
   return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
@@ -35,37 +36,39 @@ bool ranks_are_ordered(const std::vector<Merge>& merges, TokenId id_end) {
 
 }  // namespace
 
-Bpe::Bpe(const Vocabulary& vocabulary, const std::vector<Merge>& merges, bool ignore_merges)
+Bpe::Bpe(const Vocabulary& vocabulary, std::vector<Merge> merges, bool ignore_merges)
     : vocabulary_(vocabulary),
       ignore_merges_(ignore_merges),
       ordered_(ranks_are_ordered(merges, vocabulary.id_end())),
-      merges_(merges.size()),
-      pairs_(std::bit_ceil(std::max<std::size_t>(16, merges.size() * 2))),
+      merges_(std::move(merges)),
+      pairs_(std::bit_ceil(std::max<std::size_t>(16, merges_.size() * 2))),
       mask_(pairs_.size() - 1),
+      filter_(pairs_.size() * 4 / 64),
+      filter_mask_(pairs_.size() * 4 - 1),
       whole_(std::make_unique<std::atomic<std::uint8_t>[]>(static_cast<std::size_t>(vocabulary.id_end()))) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
     byte_token_[byte] = vocabulary.find_bytes(&c, 1);
   }
-  for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-    const std::uint64_t key = key_of(merges[rank].left, merges[rank].right);
+  for (std::size_t rank = 0; rank < merges_.size(); ++rank) {
+    const std::uint64_t key = key_of(merges_[rank].left, merges_[rank].right);
     std::size_t slot = hash_key(key) & mask_;
     while (pairs_[slot].key != kNoKey) slot = (slot + 1) & mask_;
-    pairs_[slot] = {key, static_cast<std::int32_t>(rank), merges[rank].result};
-  }
-}
-
-const Bpe::Pair* Bpe::find_pair(TokenId left, TokenId right) const {
-  const std::uint64_t key = key_of(left, right);
-  for (std::size_t slot = hash_key(key) & mask_;; slot = (slot + 1) & mask_) {
-    if (pairs_[slot].key == key) return &pairs_[slot];
-    if (pairs_[slot].key == kNoKey) return nullptr;
+    pairs_[slot] = {key, static_cast<std::int32_t>(rank)};
+    const std::size_t bit = hash_key(key) & filter_mask_;
+    filter_[bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
 }
 
 std::int32_t Bpe::rank_of(TokenId left, TokenId right) const {
-  const Pair* pair = find_pair(left, right);
-  return pair == nullptr ? kNoRank : pair->rank;
+  const std::uint64_t key = key_of(left, right);
+  const std::size_t hash = hash_key(key);
+  const std::size_t bit = hash & filter_mask_;
+  if ((filter_[bit / 64] >> (bit % 64) & 1) == 0) return kNoRank;
+  for (std::size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
+    if (pairs_[slot].key == key) return pairs_[slot].rank;
+    if (pairs_[slot].key == kNoKey) return kNoRank;
+  }
 }
 
 void Bpe::never_whole(TokenId id) {
@@ -93,7 +96,7 @@ int Bpe::encode(std::string_view piece, Scratch& scratch, std::vector<TokenId>& 
     ids.push_back(whole);
     return -1;
   }
-  if (piece.size() <= kShort) return encode_short(piece, scratch, ids);
+  if (piece.size() <= kShort && merges_.size() <= kMostShortMerges) return encode_short(piece, scratch, ids);
   return ordered_ ? encode_by_rank(piece, scratch, ids) : encode_by_heap(piece, scratch, ids);
 }
 
@@ -121,162 +124,184 @@ int Bpe::encode_by_definition(std::string_view piece, std::vector<TokenId>& ids)
       if (rank < best_rank) best_rank = rank, best = i;
     }
     if (best_rank == kNoRank) break;
-    symbols[best] = find_pair(symbols[best], symbols[best + 1])->result;
+    symbols[best] = merges_[static_cast<std::size_t>(best_rank)].result;
     symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(best) + 1);
   }
   ids.insert(ids.end(), symbols.begin(), symbols.end());
   return missing;
 }
 
+// One number per place, rank << 7 | place: their minimum is the pair to merge, found without a branch. Places
+// stay where they are; a merged pair lives on at the place of its left part.
 int Bpe::encode_short(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const {
+  assert(piece.size() <= kShort && merges_.size() <= kMostShortMerges);
   auto& symbols = scratch.symbols;
-  auto& ranks = scratch.ranks;  // [i] rank of the pair (i, i + 1)
   const int missing = load_symbols(piece, symbols);
-  std::size_t size = symbols.size();
-  ranks.resize(size);
-  for (std::size_t i = 0; i + 1 < size; ++i) ranks[i] = rank_of(symbols[i], symbols[i + 1]);
-  while (size > 1) {
-    std::int32_t best_rank = ranks[0];
-    for (std::size_t i = 1; i + 1 < size; ++i) best_rank = std::min(best_rank, ranks[i]);
-    if (best_rank == kNoRank) break;
-    std::size_t best = 0;
-    while (ranks[best] != best_rank) ++best;
-    symbols[best] = find_pair(symbols[best], symbols[best + 1])->result;
-    std::copy(symbols.begin() + static_cast<std::ptrdiff_t>(best) + 2,
-              symbols.begin() + static_cast<std::ptrdiff_t>(size),
-              symbols.begin() + static_cast<std::ptrdiff_t>(best) + 1);
-    std::copy(ranks.begin() + static_cast<std::ptrdiff_t>(best) + 1,
-              ranks.begin() + static_cast<std::ptrdiff_t>(size), ranks.begin() + static_cast<std::ptrdiff_t>(best));
-    --size;
-    if (best + 1 < size) ranks[best] = rank_of(symbols[best], symbols[best + 1]);
-    if (best > 0) ranks[best - 1] = rank_of(symbols[best - 1], symbols[best]);
+  const auto size = static_cast<std::int32_t>(symbols.size());
+  std::array<std::int32_t, kShort> keys;
+  std::array<std::int8_t, kShort> previous, next;
+  const auto key_at = [&](std::int32_t place, std::int32_t rank) {
+    return rank == kNoRank ? kNoRank : rank << 7 | place;
+  };
+  for (std::int32_t i = 0; i < size; ++i) {
+    previous[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i - 1);
+    next[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(i + 1);
   }
-  ids.insert(ids.end(), symbols.begin(), symbols.begin() + static_cast<std::ptrdiff_t>(size));
+  const std::int32_t pairs = size - 1;
+  for (std::int32_t i = 0; i < pairs; ++i) {
+    keys[static_cast<std::size_t>(i)] =
+        key_at(i, rank_of(symbols[static_cast<std::size_t>(i)], symbols[static_cast<std::size_t>(i) + 1]));
+  }
+  while (pairs > 0) {
+    std::int32_t least = kNoRank;
+    for (std::int32_t i = 0; i < pairs; ++i) least = std::min(least, keys[static_cast<std::size_t>(i)]);
+    if (least == kNoRank) break;
+    const std::int32_t place = least & 127;
+    const auto here = static_cast<std::size_t>(place);
+    const auto right = static_cast<std::size_t>(next[here]);
+    symbols[here] = merges_[static_cast<std::size_t>(least >> 7)].result;
+    symbols[right] = kNoToken;
+    if (static_cast<std::int32_t>(right) < pairs) keys[right] = kNoRank;
+    const std::int32_t after = next[right];
+    next[here] = static_cast<std::int8_t>(after);
+    if (after < size) {
+      previous[static_cast<std::size_t>(after)] = static_cast<std::int8_t>(place);
+      keys[here] = key_at(place, rank_of(symbols[here], symbols[static_cast<std::size_t>(after)]));
+    } else {
+      keys[here] = kNoRank;
+    }
+    if (const std::int32_t before = previous[here]; before >= 0) {
+      keys[static_cast<std::size_t>(before)] =
+          key_at(before, rank_of(symbols[static_cast<std::size_t>(before)], symbols[here]));
+    }
+  }
+  for (const TokenId id : symbols) {
+    if (id != kNoToken) ids.push_back(id);
+  }
   return missing;
 }
 
-// Symbols as a list: a merged pair lives on at the place of its left part.
-void Bpe::link(Scratch& scratch) const {
+int Bpe::load_nodes(std::string_view piece, Scratch& scratch) const {
+  const int missing = load_symbols(piece, scratch.symbols);
   const std::size_t size = scratch.symbols.size();
-  scratch.previous.resize(size);
-  scratch.next.resize(size);
+  scratch.nodes.resize(size);
   for (std::uint32_t i = 0; i < size; ++i) {
-    scratch.previous[i] = i == 0 ? kEnd : i - 1;
-    scratch.next[i] = i + 1 == size ? kEnd : i + 1;
+    scratch.nodes[i] = {scratch.symbols[i], i == 0 ? kEnd : i - 1, i + 1 == size ? kEnd : i + 1};
   }
+  return missing;
 }
 
-void Bpe::unite(std::uint32_t place, const Pair& pair, Scratch& scratch) const {
-  const std::uint32_t right = scratch.next[place];
-  const std::uint32_t after = scratch.next[right];
-  scratch.symbols[place] = pair.result;
-  scratch.symbols[right] = kNoToken;
-  scratch.next[place] = after;
-  if (after != kEnd) scratch.previous[after] = place;
+std::int32_t Bpe::rank_at(std::uint32_t place, const Scratch& scratch) const {
+  const Node& node = scratch.nodes[place];
+  return rank_of(node.symbol, scratch.nodes[node.next].symbol);
+}
+
+bool Bpe::is_pair(std::uint32_t place, const Merge& merge, const Scratch& scratch) {
+  const Node& left = scratch.nodes[place];
+  return left.symbol == merge.left && left.next != kEnd && scratch.nodes[left.next].symbol == merge.right;
+}
+
+void Bpe::unite(std::uint32_t place, const Merge& merge, Scratch& scratch) {
+  Node& left = scratch.nodes[place];
+  Node& right = scratch.nodes[left.next];
+  left.symbol = merge.result;
+  right.symbol = kNoToken;
+  left.next = right.next;
+  if (left.next != kEnd) scratch.nodes[left.next].previous = place;
 }
 
 void Bpe::collect(const Scratch& scratch, std::vector<TokenId>& ids) const {
-  for (const TokenId id : scratch.symbols) {
-    if (id != kNoToken) ids.push_back(id);
+  for (const Node& node : scratch.nodes) {
+    if (node.symbol != kNoToken) ids.push_back(node.symbol);
   }
 }
 
 int Bpe::encode_by_heap(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const {
-  auto& symbols = scratch.symbols;
+  const auto& nodes = scratch.nodes;
   auto& heap = scratch.heap;  // rank << 32 | place
-  const int missing = load_symbols(piece, symbols);
-  link(scratch);
+  const int missing = load_nodes(piece, scratch);
   heap.clear();
-  const auto entry = [&](std::uint32_t place) {
-    const std::int32_t rank = rank_of(symbols[place], symbols[scratch.next[place]]);
-    return rank == kNoRank ? kNoKey : std::uint64_t{static_cast<std::uint32_t>(rank)} << 32 | place;
-  };
-  for (std::uint32_t i = 0; i + 1 < symbols.size(); ++i) {
-    if (const std::uint64_t e = entry(i); e != kNoKey) heap.push_back(e);
-  }
-  std::make_heap(heap.begin(), heap.end(), std::greater<>());
   const auto push = [&](std::uint32_t place) {
-    if (const std::uint64_t e = entry(place); e != kNoKey) {
-      heap.push_back(e);
-      std::push_heap(heap.begin(), heap.end(), std::greater<>());
-    }
+    const std::int32_t rank = rank_at(place, scratch);
+    if (rank == kNoRank) return;
+    heap.push_back(std::uint64_t{static_cast<std::uint32_t>(rank)} << 32 | place);
+    std::push_heap(heap.begin(), heap.end(), std::greater<>());
   };
+  for (std::uint32_t i = 0; i + 1 < nodes.size(); ++i) push(i);
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
     const auto place = static_cast<std::uint32_t>(heap.back());
-    const auto rank = static_cast<std::int32_t>(heap.back() >> 32);
+    const Merge& merge = merges_[static_cast<std::size_t>(heap.back() >> 32)];
     heap.pop_back();
-    if (symbols[place] == kNoToken || scratch.next[place] == kEnd) continue;
-    const Pair* pair = find_pair(symbols[place], symbols[scratch.next[place]]);
-    if (pair == nullptr || pair->rank != rank) continue;  // a part has been merged meanwhile
-    unite(place, *pair, scratch);
-    if (scratch.previous[place] != kEnd) push(scratch.previous[place]);
-    if (scratch.next[place] != kEnd) push(place);
+    if (!is_pair(place, merge, scratch)) continue;  // a part was merged meanwhile
+    unite(place, merge, scratch);
+    if (nodes[place].previous != kEnd) push(nodes[place].previous);
+    if (nodes[place].next != kEnd) push(place);
   }
   collect(scratch, ids);
   return missing;
 }
 
 void Bpe::push_place(std::uint32_t place, std::int32_t rank, Scratch& scratch) const {
+  if (rank == kNoRank) return;
   const auto r = static_cast<std::size_t>(rank);
-  scratch.place.push_back(place);
-  scratch.chained.push_back(scratch.first_of_rank[r]);
-  scratch.first_of_rank[r] = static_cast<std::uint32_t>(scratch.place.size() - 1);
+  scratch.places.push_back({place, scratch.first_of_rank[r]});
+  scratch.first_of_rank[r] = static_cast<std::uint32_t>(scratch.places.size() - 1);
   scratch.waiting[r / 64] |= std::uint64_t{1} << (r % 64);
   scratch.waiting_words[r / 4096] |= std::uint64_t{1} << (r / 64 % 64);
 }
 
+// The lowest rank with waiting places, whose places go to `now` in ascending order. Ranks never come back:
+// a merge makes only pairs of higher rank.
+bool Bpe::pop_rank(std::size_t& word_of_words, std::int32_t& rank, Scratch& scratch) const {
+  auto& words = scratch.waiting;
+  auto& words_of_words = scratch.waiting_words;
+  while (word_of_words < words_of_words.size() && words_of_words[word_of_words] == 0) ++word_of_words;
+  if (word_of_words == words_of_words.size()) return false;
+  const std::size_t word =
+      word_of_words * 64 + static_cast<std::size_t>(std::countr_zero(words_of_words[word_of_words]));
+  const std::size_t lowest = word * 64 + static_cast<std::size_t>(std::countr_zero(words[word]));
+  words[word] &= words[word] - 1;
+  if (words[word] == 0) words_of_words[word_of_words] &= words_of_words[word_of_words] - 1;
+
+  auto& now = scratch.now;
+  now.clear();
+  for (std::uint32_t i = scratch.first_of_rank[lowest]; i != kEnd; i = scratch.places[i].chained) {
+    now.push_back(scratch.places[i].place);
+  }
+  scratch.first_of_rank[lowest] = kEnd;
+  // They are chained last first; mostly that is descending.
+  std::reverse(now.begin(), now.end());
+  if (!std::is_sorted(now.begin(), now.end())) std::sort(now.begin(), now.end());
+  rank = static_cast<std::int32_t>(lowest);
+  return true;
+}
+
 int Bpe::encode_by_rank(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const {
   assert(ordered_);
-  auto& symbols = scratch.symbols;
-  const int missing = load_symbols(piece, symbols);
-  link(scratch);
-  if (scratch.first_of_rank.size() != merges_) {
-    scratch.first_of_rank.assign(merges_, kEnd);
-    scratch.waiting.assign(merges_ / 64 + 1, 0);
-    scratch.waiting_words.assign(merges_ / 4096 + 1, 0);
+  const auto& nodes = scratch.nodes;
+  const int missing = load_nodes(piece, scratch);
+  if (scratch.first_of_rank.size() != merges_.size()) {
+    scratch.first_of_rank.assign(merges_.size(), kEnd);
+    scratch.waiting.assign(merges_.size() / 64 + 1, 0);
+    scratch.waiting_words.assign(merges_.size() / 4096 + 1, 0);
   }
-  scratch.place.clear();
-  scratch.chained.clear();
-  for (auto i = static_cast<std::uint32_t>(symbols.size()); i-- > 1;) {
-    const std::int32_t rank = rank_of(symbols[i - 1], symbols[i]);
-    if (rank != kNoRank) push_place(i - 1, rank, scratch);
-  }
-  // A merge makes only pairs of higher rank: what is left waiting lies ahead.
-  for (std::size_t word_of_words = 0; word_of_words < scratch.waiting_words.size();) {
-    if (scratch.waiting_words[word_of_words] == 0) {
-      ++word_of_words;
-      continue;
-    }
-    const std::size_t word =
-        word_of_words * 64 + static_cast<std::size_t>(std::countr_zero(scratch.waiting_words[word_of_words]));
-    const std::size_t rank = word * 64 + static_cast<std::size_t>(std::countr_zero(scratch.waiting[word]));
-    scratch.waiting[word] &= scratch.waiting[word] - 1;
-    if (scratch.waiting[word] == 0) scratch.waiting_words[word_of_words] &= scratch.waiting_words[word_of_words] - 1;
-
-    scratch.now.clear();
-    for (std::uint32_t i = scratch.first_of_rank[rank]; i != kEnd; i = scratch.chained[i]) {
-      scratch.now.push_back(scratch.place[i]);
-    }
-    scratch.first_of_rank[rank] = kEnd;
-    // Order matters only where places overlap (a pair of equals). They come in descending order mostly.
-    if (scratch.now.size() > 1 && !std::is_sorted(scratch.now.begin(), scratch.now.end())) {
-      std::reverse(scratch.now.begin(), scratch.now.end());
-      if (!std::is_sorted(scratch.now.begin(), scratch.now.end())) std::sort(scratch.now.begin(), scratch.now.end());
-    }
-    for (const std::uint32_t place : scratch.now) {
-      if (symbols[place] == kNoToken || scratch.next[place] == kEnd) continue;
-      const Pair* pair = find_pair(symbols[place], symbols[scratch.next[place]]);
-      if (pair == nullptr || static_cast<std::size_t>(pair->rank) != rank) continue;
-      unite(place, *pair, scratch);
-      if (const std::uint32_t before = scratch.previous[place]; before != kEnd) {
-        const std::int32_t r = rank_of(symbols[before], symbols[place]);
-        if (r != kNoRank) push_place(before, r, scratch);
-      }
-      if (const std::uint32_t after = scratch.next[place]; after != kEnd) {
-        const std::int32_t r = rank_of(symbols[place], symbols[after]);
-        if (r != kNoRank) push_place(place, r, scratch);
-      }
+  scratch.places.clear();
+  scratch.places.reserve(nodes.size() * 2);
+  for (std::uint32_t i = 0; i + 1 < nodes.size(); ++i) push_place(i, rank_at(i, scratch), scratch);
+  std::int32_t rank = 0;
+  for (std::size_t word_of_words = 0; pop_rank(word_of_words, rank, scratch);) {
+    const Merge& merge = merges_[static_cast<std::size_t>(rank)];
+    const auto& now = scratch.now;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      constexpr std::size_t kAhead = 8;  // places lie far apart: fetch what comes soon
+      if (i + kAhead < now.size()) __builtin_prefetch(&nodes[now[i + kAhead]]);
+      const std::uint32_t place = now[i];
+      if (!is_pair(place, merge, scratch)) continue;  // a part was merged meanwhile
+      unite(place, merge, scratch);
+      const std::uint32_t before = nodes[place].previous;
+      if (before != kEnd) push_place(before, rank_at(before, scratch), scratch);
+      if (nodes[place].next != kEnd) push_place(place, rank_at(place, scratch), scratch);
     }
   }
   collect(scratch, ids);

@@ -30,22 +30,31 @@ struct Merge {
 class Bpe {
  public:
   // `merges` in order of rank, no pair twice, parts and results in `vocabulary`, which must outlive this.
-  Bpe(const Vocabulary& vocabulary, const std::vector<Merge>& merges, bool ignore_merges);
+  Bpe(const Vocabulary& vocabulary, std::vector<Merge> merges, bool ignore_merges);
 
   // A piece never becomes this token as a whole, not even with ignore_merges: it is a control token, and
   // ordinary text must not turn into one. Before the first encode.
   void never_whole(TokenId id);
 
+  // A symbol in the list that a piece is while it is merged: a merged pair lives on at the place of its left
+  // part, the right part's symbol becomes kNoToken.
+  struct Node {
+    TokenId symbol = kNoToken;
+    std::uint32_t previous = 0;
+    std::uint32_t next = 0;
+  };
+  struct WaitingPlace {
+    std::uint32_t place = 0;
+    std::uint32_t chained = 0;  // the next one of the same rank
+  };
   // Reused from piece to piece; one per thread.
   struct Scratch {
     std::vector<TokenId> symbols;
-    std::vector<std::int32_t> ranks;
-    std::vector<std::uint32_t> previous, next;
+    std::vector<Node> nodes;
     std::vector<std::uint64_t> heap;
     // ranked
-    std::vector<std::uint32_t> first_of_rank;  // [merges] index into places, or kEnd
-    std::vector<std::uint32_t> chained;        // [places] the next of the same rank
-    std::vector<std::uint32_t> place;          // [places]
+    std::vector<std::uint32_t> first_of_rank;  // [merges] index into waiting places, or kEnd
+    std::vector<WaitingPlace> places;
     std::vector<std::uint64_t> waiting, waiting_words;  // bit sets: ranks with places, words of `waiting` with bits
     std::vector<std::uint32_t> now;
   };
@@ -59,6 +68,7 @@ class Bpe {
   int encode_by_rank(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const;
   int encode_short(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const;
 
+  const std::vector<Merge>& merges() const { return merges_; }
   bool has_ordered_ranks() const { return ordered_; }
   // Is there a token for this byte?
   bool expresses(std::uint8_t byte) const { return byte_token_[byte] != kNoToken; }
@@ -67,30 +77,35 @@ class Bpe {
   struct Pair {
     std::uint64_t key = kNoKey;
     std::int32_t rank = 0;
-    TokenId result = kNoToken;
   };
   static constexpr std::uint64_t kNoKey = ~std::uint64_t{0};
   static constexpr std::int32_t kNoRank = 0x7fffffff;
   static constexpr std::uint32_t kEnd = 0xffffffff;
   enum WholeState : std::uint8_t { kUnknown, kIsItself, kIsNot, kNever };
 
-  const Pair* find_pair(TokenId left, TokenId right) const;
-  std::int32_t rank_of(TokenId left, TokenId right) const;
+  std::int32_t rank_of(TokenId left, TokenId right) const;  // or kNoRank
   int load_symbols(std::string_view piece, std::vector<TokenId>& symbols) const;
-  void link(Scratch& scratch) const;
+  int load_nodes(std::string_view piece, Scratch& scratch) const;
+  std::int32_t rank_at(std::uint32_t place, const Scratch& scratch) const;  // REQUIRES: a next symbol
   void push_place(std::uint32_t place, std::int32_t rank, Scratch& scratch) const;
-  // Merges the pair at `place` and returns the place after it.
-  void unite(std::uint32_t place, const Pair& pair, Scratch& scratch) const;
+  bool pop_rank(std::size_t& word_of_words, std::int32_t& rank, Scratch& scratch) const;
+  // Does the symbol at `place`, with its next, still make up the pair of this merge?
+  static bool is_pair(std::uint32_t place, const Merge& merge, const Scratch& scratch);
+  static void unite(std::uint32_t place, const Merge& merge, Scratch& scratch);
   void collect(const Scratch& scratch, std::vector<TokenId>& ids) const;
   bool may_stand_whole(TokenId id, std::string_view piece, Scratch& scratch) const;
 
   const Vocabulary& vocabulary_;
   bool ignore_merges_;
   bool ordered_ = true;
-  std::size_t merges_ = 0;
+  std::vector<Merge> merges_;  // [rank]
   std::array<TokenId, 256> byte_token_{};
   std::vector<Pair> pairs_;  // open addressing, a power of two, at most half full
   std::size_t mask_ = 0;
+  // A bit for every pair there is, by its hash: most pairs that are asked for do not exist, and this is small
+  // enough to stay in the cache.
+  std::vector<std::uint64_t> filter_;
+  std::size_t filter_mask_ = 0;
   mutable std::unique_ptr<std::atomic<std::uint8_t>[]> whole_;  // [id_end] WholeState
 };
 

@@ -41,7 +41,7 @@ struct Tokenizer::Data {
   std::vector<bool> special;  // [id]
   bool merges_make_special = false;
 
-  explicit Data(TokenizerFile read) : file(std::move(read)), bpe(file.vocabulary, file.merges, file.ignore_merges) {
+  explicit Data(TokenizerFile read) : file(std::move(read)), bpe(file.vocabulary, std::move(file.merges), file.ignore_merges) {
     TokenId end = file.vocabulary.id_end();
     for (const AddedToken& token : file.added_tokens) end = std::max(end, token.id + 1);
     special.resize(static_cast<std::size_t>(end));
@@ -52,9 +52,8 @@ struct Tokenizer::Data {
       bpe.never_whole(token.id);
     }
     std::sort(special_ids.begin(), special_ids.end());
-    for (const Merge& merge : file.merges) merges_make_special |= special[static_cast<std::size_t>(merge.result)];
+    for (const Merge& merge : bpe.merges()) merges_make_special |= special[static_cast<std::size_t>(merge.result)];
     for (const TokenId id : special_ids) merges_make_special |= file.vocabulary.bytes(id).size() == 1;
-    std::vector<Merge>().swap(file.merges);
     collect_texts(end);
   }
 
