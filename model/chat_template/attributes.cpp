@@ -271,10 +271,7 @@ Value slice_of(Runtime& runtime, const Value& value, const Value& start, const V
   const bool has_slices = sequence && (sequence->kind == SequenceKind::kList ||
                                        sequence->kind == SequenceKind::kTuple ||
                                        sequence->kind == SequenceKind::kRange);
-  if (!has_slices) {
-    if (value.dict()) throw UnsupportedError("a slice of an object");
-    return Value::undefined("'" + std::string(value.type_name()) + "' object has no such element");
-  }
+  if (!has_slices) throw TemplateError("'" + std::string(value.type_name()) + "' object has no slices");
   std::vector<Value> items;
   for (const std::size_t at : selected(runtime, std::ssize(sequence->items), start, stop, step)) {
     items.push_back(sequence->items[at]);

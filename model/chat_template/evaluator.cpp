@@ -15,17 +15,24 @@ std::shared_ptr<Scope> inside(const std::shared_ptr<Scope>& outer) {
   return std::make_shared<Scope>(Scope{{}, outer});
 }
 
+// The scope that the body starts with.
+std::shared_ptr<Scope> inside(const std::shared_ptr<Scope>& outer, const Body& body) {
+  auto scope = inside(outer);
+  for (const std::string& name : body.hidden) scope->set(name, Value::undefined("'" + name + "' is undefined"));
+  return scope;
+}
+
 }  // namespace
 
 Text Evaluator::render(const Body& body, const std::shared_ptr<Scope>& given) {
   TextBuilder out(runtime_);
   out_ = &out;
-  run(body, inside(given));
+  run(body, inside(given, body));
   return out.take();
 }
 
 Evaluator::Flow Evaluator::run(const Body& body, const ScopePtr& scope) {
-  for (const auto& statement : body) {
+  for (const auto& statement : body.statements) {
     const Flow flow = run(*statement, scope);
     if (flow != Flow::kOn) return flow;
   }
@@ -49,7 +56,7 @@ Evaluator::Flow Evaluator::run(const Statement& statement, const ScopePtr& scope
     case StatementKind::kCallBlock: run_call_block(statement, scope); break;
     case StatementKind::kFilterBlock: return run_filter_block(statement, scope);
     case StatementKind::kWith: return run_with(statement, scope);
-    case StatementKind::kGeneration: return run(statement.bodies[0], inside(scope));
+    case StatementKind::kGeneration: return run(statement.bodies[0], inside(scope, statement.bodies[0]));
     case StatementKind::kBreak: return Flow::kBreak;
     case StatementKind::kContinue: return Flow::kContinue;
   }
@@ -87,17 +94,18 @@ Evaluator::Flow Evaluator::run_for(const Statement& statement, const ScopePtr& s
     };
   }
   const Value loop_value(Value::Data(loop), Origin::kUser);
-  bool ran = false;
+  bool completed = false;  // Jinja runs the else unless some turn came to its end
   while (loop->advance()) {
-    ran = true;
     runtime_.budget.step();
-    const ScopePtr turn = inside(scope);
+    const ScopePtr turn = inside(scope, statement.bodies[0]);
     turn->set("loop", loop_value);
     assign(target, *loop->current, turn);
-    if (run(statement.bodies[0], turn) == Flow::kBreak) break;
+    const Flow flow = run(statement.bodies[0], turn);
+    if (flow == Flow::kBreak) break;
+    completed = completed || flow == Flow::kOn;
   }
   loop->accepts = nullptr;
-  if (!ran && statement.bodies.size() > 1) return run(statement.bodies[1], inside(scope));
+  if (!completed && statement.bodies.size() > 1) return run(statement.bodies[1], inside(scope, statement.bodies[1]));
   return Flow::kOn;
 }
 
@@ -117,7 +125,7 @@ Value Evaluator::capture(const Body& body, const ScopePtr& scope, Flow& flow) {
 
 Evaluator::Flow Evaluator::run_set_block(const Statement& statement, const ScopePtr& scope) {
   Flow flow = Flow::kOn;
-  const ScopePtr block = inside(scope);
+  const ScopePtr block = inside(scope, statement.bodies[0]);
   Value text = capture(statement.bodies[0], block, flow);
   if (flow != Flow::kOn) return flow;  // left before its end: nothing is assigned
   if (!statement.expressions.empty()) {
@@ -130,7 +138,7 @@ Evaluator::Flow Evaluator::run_set_block(const Statement& statement, const Scope
 
 Evaluator::Flow Evaluator::run_filter_block(const Statement& statement, const ScopePtr& scope) {
   Flow flow = Flow::kOn;
-  const ScopePtr block = inside(scope);
+  const ScopePtr block = inside(scope, statement.bodies[0]);
   captured_ = capture(statement.bodies[0], block, flow);
   if (flow == Flow::kOn) output(evaluate(*statement.expressions[0], block));
   return flow;
@@ -142,7 +150,7 @@ void Evaluator::run_call_block(const Statement& statement, const ScopePtr& scope
 }
 
 Evaluator::Flow Evaluator::run_with(const Statement& statement, const ScopePtr& scope) {
-  const ScopePtr block = inside(scope);
+  const ScopePtr block = inside(scope, statement.bodies[0]);
   for (std::size_t i = 0; i < statement.targets.size(); ++i) {
     assign(statement.targets[i], evaluate(*statement.expressions[i], scope), block);
   }
@@ -175,7 +183,7 @@ Value Evaluator::macro(const Macro& macro, const ScopePtr& scope) {
 
 Value Evaluator::run_macro(const Macro& macro, const ScopePtr& scope, Arguments& arguments) {
   const Budget::Level level(runtime_.budget);
-  const ScopePtr body = inside(scope);
+  const ScopePtr body = inside(scope, macro.body);
   bind_parameters(macro, body, arguments);
   Flow flow = Flow::kOn;
   return capture(macro.body, body, flow);

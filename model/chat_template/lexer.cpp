@@ -165,10 +165,11 @@ class Lexer {
       return;
     }
     at_ = body;
-    refuse("'raw' is never closed");
+    if (body < source_.size()) refuse("'raw' is never closed");  // at the very end Jinja takes it
   }
 
   void read_comment() {
+    if (at_ == source_.size()) return;  // "{#" at the very end: Jinja takes it
     const std::size_t end = source_.find("#}", at_);
     if (end == std::string::npos) refuse("a comment is never closed");
     const char strips = end > at_ ? source_[end - 1] : ' ';

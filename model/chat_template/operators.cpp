@@ -150,6 +150,7 @@ Value concatenated(Runtime& runtime, const Value& a, const Value& b) {
 }  // namespace
 
 Value arithmetic(Runtime& runtime, Arithmetic operation, const Value& a, const Value& b) {
+  if (operation == Arithmetic::kModulo && a.string()) throw UnsupportedError("formatting with '%'");
   for (const Value* side : {&a, &b}) {
     if (side->is_undefined()) throw TemplateError(side->why_undefined());
     if (side->is_markup()) throw UnsupportedError("arithmetic on a |safe string");
@@ -169,7 +170,6 @@ Value arithmetic(Runtime& runtime, Arithmetic operation, const Value& a, const V
     if (times.integer() && value.string()) return repeated_text(runtime, *value.string(), *times.integer());
     if (times.integer() && is_list_or_tuple(value)) return repeated_items(runtime, value, *times.integer());
   }
-  if (operation == Arithmetic::kModulo && a.string()) throw UnsupportedError("formatting with '%'");
   refuse_types(operation, a, b);
 }
 

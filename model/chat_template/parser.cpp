@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "model/chat_template/expression_parser.h"
+#include "model/chat_template/hidden_names.h"
 #include "model/chat_template/lexer.h"
 #include "model/chat_template/token_stream.h"
 
@@ -14,13 +15,13 @@ namespace {
 
 constexpr int kMaxBlocks = 40;  // nested
 
-using StatementPtr = std::unique_ptr<const Statement>;
+using StatementPtr = std::unique_ptr<Statement>;
 
 Statement make(StatementKind kind, int line) {
   return Statement{.kind = kind, .line = line, .text = {}, .expressions = {}, .targets = {}, .bodies = {}, .macro = {}};
 }
 
-StatementPtr done(Statement made) { return std::make_unique<const Statement>(std::move(made)); }
+StatementPtr done(Statement made) { return std::make_unique<Statement>(std::move(made)); }
 
 class Parser {
  public:
@@ -29,6 +30,7 @@ class Parser {
   Body whole() {
     Body body = statements({});
     if (!tokens_.is(TokenKind::kEnd)) tokens_.refuse("unexpected " + tokens_.found());
+    find_hidden_names(body);
     return body;
   }
 
@@ -41,19 +43,19 @@ class Parser {
       if (tokens_.is(TokenKind::kData)) {
         Statement data = make(StatementKind::kData, line);
         data.text.append(tokens_.next().text, Origin::kTemplate);
-        body.push_back(done(std::move(data)));
+        body.statements.push_back(done(std::move(data)));
       } else if (tokens_.is(TokenKind::kVariableBegin)) {
         tokens_.next();
         Statement output = make(StatementKind::kOutput, line);
         output.expressions.push_back(expressions_.tuple());
         tokens_.expect(TokenKind::kVariableEnd, "'}}'");
-        body.push_back(done(std::move(output)));
+        body.statements.push_back(done(std::move(output)));
       } else {
         tokens_.expect(TokenKind::kBlockBegin, "text or a tag");
         const bool ends_here = tokens_.is(TokenKind::kName) &&
                                std::ranges::find(ends, std::string_view(tokens_.current().text)) != ends.end();
         if (ends_here) return body;
-        body.push_back(statement());
+        body.statements.push_back(statement());
         tokens_.expect(TokenKind::kBlockEnd, "'%}'");
       }
     }
@@ -117,8 +119,8 @@ class Parser {
 
   StatementPtr for_statement(int line) {
     Statement made = make(StatementKind::kFor, line);
+    ++loops_around_;
     made.targets.push_back(target("in", false));
-    refuse_loop_as(made.targets[0]);
     tokens_.expect_name("in");
     made.expressions.push_back(expressions_.tuple(false, "recursive"));
     if (tokens_.skip_name("if")) made.expressions.push_back(expressions_.expression());
@@ -127,12 +129,8 @@ class Parser {
     made.bodies.push_back(body_until({"endfor", "else"}, "for", line));
     --open_loops_;
     if (tokens_.next().text == "else") made.bodies.push_back(whole_body("endfor", "for", line));
+    --loops_around_;
     return done(std::move(made));
-  }
-
-  void refuse_loop_as(const Target& target) {
-    if (target.name == "loop") throw SyntaxMistake{target.line, "'loop' cannot be assigned"};
-    for (const Target& part : target.parts) refuse_loop_as(part);
   }
 
   StatementPtr set_statement(int line) {
@@ -168,13 +166,16 @@ class Parser {
   Target one_target(bool with_member) {
     const int line = tokens_.line();
     if (tokens_.skip_operator("(")) {
+      if (++open_brackets_ > kMaxBlocks) tokens_.refuse("targets nested more than " + std::to_string(kMaxBlocks) + " deep");
       Target inside = target("", false);
       tokens_.expect_operator(")");
+      --open_brackets_;
       return inside;
     }
     Target made{line, tokens_.expect(TokenKind::kName, "a name to assign to").text, "", {}, false};
     static constexpr std::string_view kConstants[] = {"true", "false", "none", "True", "False", "None"};
-    if (std::ranges::find(kConstants, made.name) != std::end(kConstants)) {
+    const bool is_loop = made.name == "loop" && loops_around_ > 0;
+    if (is_loop || std::ranges::find(kConstants, made.name) != std::end(kConstants)) {
       throw SyntaxMistake{line, "'" + made.name + "' cannot be assigned"};
     }
     if (with_member && tokens_.skip_operator(".")) {
@@ -250,7 +251,9 @@ class Parser {
     Statement made = make(StatementKind::kWith, line);
     while (!tokens_.is(TokenKind::kBlockEnd)) {
       if (!made.targets.empty()) tokens_.expect_operator(",");
+      const int around = std::exchange(loops_around_, 0);  // `loop` is a name like others here
       made.targets.push_back(one_target(false));
+      loops_around_ = around;
       tokens_.expect_operator("=");
       made.expressions.push_back(expressions_.expression());
     }
@@ -278,7 +281,9 @@ class Parser {
   TokenStream tokens_;
   ExpressionParser expressions_;
   int open_blocks_ = 0;
-  int open_loops_ = 0;
+  int open_brackets_ = 0;  // of a target
+  int open_loops_ = 0;    // that a break here would leave
+  int loops_around_ = 0;  // whose `loop` would be hidden
 };
 
 }  // namespace

@@ -40,8 +40,7 @@ std::string escaped_in_json(char32_t c, bool ensure_ascii) {
     default: break;
   }
   if (c < 0x20) return "\\u" + hex(c, 4);
-  if (!ensure_ascii || c < 0x7F) return "";
-  if (c == 0x7F) return "";
+  if (!ensure_ascii || c < 0x7F) return "";  // Python's takes DEL for no printable ASCII
   if (c < 0x10000) return "\\u" + hex(c, 4);
   return "\\u" + hex(0xD800 + ((c - 0x10000) >> 10), 4) + "\\u" + hex(0xDC00 + ((c - 0x10000) & 0x3FF), 4);
 }

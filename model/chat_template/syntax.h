@@ -65,7 +65,11 @@ struct Target {
 };
 
 struct Statement;
-using Body = std::vector<std::unique_ptr<const Statement>>;
+
+struct Body {
+  std::vector<std::unique_ptr<Statement>> statements;
+  std::vector<std::string> hidden;  // undefined at the start, whatever was given (hidden_names.h)
+};
 
 enum class StatementKind {
   kData,         // text
@@ -100,7 +104,7 @@ struct Statement {
   std::vector<ExpressionPtr> expressions;
   std::vector<Target> targets;
   std::vector<Body> bodies;
-  std::unique_ptr<const Macro> macro;
+  std::unique_ptr<Macro> macro;
 };
 
 }  // namespace octlm::model::jinja

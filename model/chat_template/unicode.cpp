@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 namespace octlm::model::jinja {
 namespace {
@@ -100,13 +101,19 @@ bool is_printable(char32_t c) {
 }
 
 bool is_cased(char32_t c) {
+  // Other_Lowercase and Other_Uppercase: first, last
+  static constexpr std::pair<char32_t, char32_t> kOthers[] = {
+      {0xAA, 0xAA},       {0xBA, 0xBA},       {0x2B0, 0x2B8},     {0x2C0, 0x2C1},     {0x2E0, 0x2E4},
+      {0x345, 0x345},     {0x37A, 0x37A},     {0x1D2C, 0x1D6A},   {0x1D78, 0x1D78},   {0x1D9B, 0x1DBF},
+      {0x2071, 0x2071},   {0x207F, 0x207F},   {0x2090, 0x209C},   {0x2160, 0x217F},   {0x24B6, 0x24E9},
+      {0x2C7C, 0x2C7D},   {0xA69C, 0xA69D},   {0xA770, 0xA770},   {0xA7F8, 0xA7F9},   {0xAB5C, 0xAB5F},
+      {0x10780, 0x10780}, {0x10783, 0x10785}, {0x10787, 0x107B0}, {0x107B2, 0x107BA}, {0x1F130, 0x1F149},
+      {0x1F150, 0x1F169}, {0x1F170, 0x1F189}};
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT: return true;
-    default:  // Other_Lowercase and Other_Uppercase
-      return c == 0xAA || c == 0xBA || (c >= 0x2B0 && c <= 0x2B8) || (c >= 0x2160 && c <= 0x217F) ||
-             (c >= 0x24B6 && c <= 0x24E9);
+    default: return std::ranges::any_of(kOthers, [c](const auto& range) { return c >= range.first && c <= range.second; });
   }
 }
 
