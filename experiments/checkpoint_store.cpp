@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "verify/sha256.h"
+#include "verify/strict_json.h"
 
 namespace octlm::experiments {
 namespace {
@@ -90,6 +91,13 @@ fs::path resolve_model_argument(const std::string& argument) {
   throw std::invalid_argument("--model " + argument +
                               ": neither a folder nor a checkpoint in the cache; get it with: ./octlm fetch " +
                               argument);
+}
+
+std::int64_t stated_size(const fs::path& folder, const char* name) {
+  if (!fs::exists(folder / "config.json")) return 0;
+  const auto config = verify::read_strict(folder / "config.json");
+  const auto size = config.is_object() ? config.find(name) : config.end();
+  return size != config.end() && size->is_number_integer() ? std::max<std::int64_t>(0, size->get<std::int64_t>()) : 0;
 }
 
 bool is_default_checkpoint(const std::string& id) {

@@ -6,6 +6,7 @@
 //   3. Hugging Face's cache, for a hub id: .../hub/models--ORG--NAME/snapshots/REVISION
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -30,6 +31,10 @@ OrNotRun<CheckpointFolder> find_checkpoint(const ModelReference& model, const Mo
 // The folder of --model PATH|NAME: an existing folder, or a name to look up; a hub id without its
 // revision is found when exactly one revision is in the cache. Throws std::invalid_argument.
 std::filesystem::path resolve_model_argument(const std::string& argument);
+
+// A size that the checkpoint's config.json states, "vocab_size"; 0 when it does not. Nothing else of the
+// file is read: another engine may know architectures that ours refuses.
+std::int64_t stated_size(const std::filesystem::path& folder, const char* name);
 
 // Is this a checkpoint that the launcher makes before a run, without being asked?
 bool is_default_checkpoint(const std::string& id);

@@ -41,6 +41,9 @@ template <class T>
 using OrNotRun = std::variant<T, verify::NotRun>;
 
 struct Environment {
+  // The command that stands in for our decoder, as the user typed it; "" when nothing does. For what is
+  // about our own code and calls it directly: with another subject that has nothing to show.
+  std::string subject_command = {};
   // The folder of a model's checkpoint, or why there is none and the command that gets it.
   std::function<OrNotRun<CheckpointFolder>(const ModelReference&)> find_checkpoint;
   // The engine under test and the reference it is held against, loaded; or why that cannot be had here.

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "experiments/octlm_engine.h"
+#include "reference/process.h"
 #include "reference/recorded.h"
 #include "reference/transformers.h"
 
@@ -27,6 +28,30 @@ OrNotRun<std::unique_ptr<Engine>> open_octlm(const EngineRequest& request, int t
                             .instruction_set = ""});
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+OrNotRun<std::unique_ptr<Engine>> open_process(const EngineRequest& request, const LocalOptions& options) {
+  auto engine = reference::make_process({.command = options.subject,
+                                         .folder = request.folder,
+                                         .dtype = request.dtype,
+                                         .device = request.device,
+                                         .vocab_size = stated_size(request.folder, "vocab_size"),
+                                         .max_positions = stated_size(request.folder, "max_position_embeddings"),
+                                         .silence_s = options.subject_silence_s});
+  const auto capabilities = engine->capabilities();
+  const auto lacks = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) == names.end();
+  };
+  const std::string name = "unsupported: " + engine->description().engine + " has no ";
+  if (lacks(capabilities.devices, request.device)) return verify::NotRun{name + "device " + request.device};
+  if (lacks(capabilities.dtypes, request.dtype)) return verify::NotRun{name + "dtype " + request.dtype};
+  return engine;
+}
+
 OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request, int threads) {
   if (!fs::exists(environment_python())) {
     return verify::NotRun{"no Python environment at " + environment_python().string() +
@@ -43,9 +68,7 @@ OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request
 }
 
 std::unique_ptr<Engine> open_recorded(const fs::path& folder, const EngineRequest& request) {
-  reference::RecordingKey key{.weights = {}, .dtype = request.dtype, .attention = request.attention};
-  for (const auto& [name, hash] : request.model.files) key.weights[name] = "sha256:" + hash;
-  return reference::make_recorded(folder, key);
+  return reference::make_recorded(folder, recording_key(request.model, request.dtype, request.attention));
 }
 
 }  // namespace
@@ -56,8 +79,9 @@ Environment local_environment(const LocalOptions& options) {
   environment.find_checkpoint = [models = options.models](const ModelReference& model) {
     return find_checkpoint(model, models);
   };
-  environment.open_subject = [threads](const EngineRequest& request) {
-    return open_octlm(request, threads);
+  environment.subject_command = joined(options.subject);
+  environment.open_subject = [threads, options](const EngineRequest& request) {
+    return options.subject.empty() ? open_octlm(request, threads) : open_process(request, options);
   };
   environment.open_reference = [threads, recorded = options.recorded](
                                    const EngineRequest& request) -> OrNotRun<std::unique_ptr<Engine>> {
@@ -65,6 +89,13 @@ Environment local_environment(const LocalOptions& options) {
     return open_recorded(*recorded, request);
   };
   return environment;
+}
+
+reference::RecordingKey recording_key(const ModelReference& model, const std::string& dtype,
+                                      const std::string& attention) {
+  reference::RecordingKey key{.weights = {}, .dtype = dtype, .attention = attention};
+  for (const auto& [name, hash] : model.files) key.weights[name] = "sha256:" + hash;
+  return key;
 }
 
 fs::path checkout_root() {

@@ -106,9 +106,7 @@ class OctlmEngine final : public reference::Engine {
              {"rope_theta", decoder_.config().rope_theta}}};
   }
 
-  reference::Capabilities capabilities() const override {
-    return {{"float32", "float64"}, {"cpu"}, {"full", "cached:half", "cached:every", "chunked"}};
-  }
+  reference::Capabilities capabilities() const override { return octlm_capabilities(); }
 
   std::int64_t vocab_size() const override { return decoder_.config().vocab_size; }
   std::int64_t max_positions() const override { return decoder_.config().max_position_embeddings; }
@@ -140,6 +138,10 @@ class OctlmEngine final : public reference::Engine {
 
 std::unique_ptr<reference::Engine> make_octlm_engine(const OctlmEngineOptions& options) {
   return std::make_unique<OctlmEngine>(options);
+}
+
+reference::Capabilities octlm_capabilities() {
+  return {{"float32", "float64"}, {"cpu"}, {"full", "cached:half", "cached:every", "chunked"}};
 }
 
 const char* octlm_version() { return OCTLM_VERSION; }

@@ -21,6 +21,9 @@ struct OctlmEngineOptions {
 // this build does not have (name what it has), std::runtime_error for a bad checkpoint.
 std::unique_ptr<reference::Engine> make_octlm_engine(const OctlmEngineOptions& options);
 
+// What it can do in this build, whatever the checkpoint.
+reference::Capabilities octlm_capabilities();
+
 // The version of the decoder in records: the project's version.
 const char* octlm_version();
 

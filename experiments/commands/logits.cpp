@@ -3,6 +3,8 @@
 //   stdout  {"name": "logits.0", "shape": [1, 49152]}     one line each, in order; N is the line's number
 //   --out   a safetensors file with those tensors, float32
 // A bad line gives {"error"} and no tensor; the others go on, and the exit code is 4.
+// With --capabilities a line that says what this engine can do comes first, before anything is loaded, and
+// each answer holds the calls made: docs/logits-filter.md, the contract of `run --subject`.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -27,6 +29,7 @@ struct LogitsArguments {
   std::string device = "cpu";
   std::string path = "full";
   std::string out;
+  bool capabilities = false;
 };
 
 reference::LogitRequest read_request(const std::string& text, const std::string& where,
@@ -58,7 +61,7 @@ class FileSink final : public reference::LogitSink {
 
 // One line's tensor; takes it back when the engine fails in the middle.
 nlohmann::json answer(const reference::LogitRequest& request, const std::string& name,
-                      reference::Engine& engine, LogitsFile& file) {
+                      reference::Engine& engine, LogitsFile& file, bool with_calls) {
   const auto session = engine.start(request);
   const auto positions = static_cast<std::int64_t>(
       request.positions.empty() ? request.token_ids.size() : request.positions.size());
@@ -71,11 +74,26 @@ nlohmann::json answer(const reference::LogitRequest& request, const std::string&
     file.drop();
     throw;
   }
-  return {{"name", name}, {"shape", {positions, engine.vocab_size()}}};
+  nlohmann::json reply = {{"name", name}, {"shape", {positions, engine.vocab_size()}}};
+  for (const auto& call : session->calls()) {
+    if (with_calls) reply["calls"].push_back({call.first_position, call.positions});
+  }
+  return reply;
+}
+
+void print(const nlohmann::json& line) {
+  std::cout << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+}
+
+nlohmann::json capabilities_line() {
+  const auto capabilities = octlm_capabilities();
+  return {{"name", "octlm"}, {"version", octlm_version()}, {"dtypes", capabilities.dtypes},
+          {"devices", capabilities.devices}, {"paths", capabilities.paths}};
 }
 
 int logits(const LogitsArguments& arguments) {
   const auto path = reference::Path::parse(arguments.path);
+  if (arguments.capabilities) print(capabilities_line());
   LogitsFile file(arguments.out);
   const auto engine = make_octlm_engine({.folder = resolve_model_argument(arguments.model),
                                          .dtype = arguments.dtype,
@@ -88,14 +106,14 @@ int logits(const LogitsArguments& arguments) {
     nlohmann::json reply;
     try {
       reply = answer(read_request(line, "stdin:" + std::to_string(number + 1), path),
-                     "logits." + std::to_string(number), *engine, file);
+                     "logits." + std::to_string(number), *engine, file, arguments.capabilities);
     } catch (const std::invalid_argument& error) {
       reply = {{"error", error.what()}};
     } catch (const verify::SpecError& error) {
       reply = {{"error", error.what()}};
     }
     if (reply.contains("error")) exit_code = verify::kExitError;
-    std::cout << reply.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+    print(reply);
   }
   file.finish();
   return exit_code;
@@ -112,6 +130,8 @@ void add_logits(CommandLine& line) {
   command->add_option("--dtype", arguments->dtype, "float32, or float64 (the definition)");
   command->add_option("--device", arguments->device, "cpu");
   command->add_option("--path", arguments->path, "full, cached:half, cached:every, chunked:N");
+  command->add_flag("--capabilities", arguments->capabilities,
+                    "first a line {name, version, dtypes, devices, paths}; answers hold the calls made");
   command->callback([&action = line.action, arguments] {
     action = [arguments] { return logits(*arguments); };
   });

@@ -11,6 +11,8 @@
 #include "experiments/local_environment.h"
 #include "experiments/octlm_engine.h"
 #include "experiments/selection.h"
+#include "reference/command_words.h"
+#include "reference/process.h"
 #include "verify/provenance.h"
 #include "verify/report_console.h"
 #include "verify/runner.h"
@@ -23,6 +25,8 @@ struct RunArguments {
   std::vector<std::string> models;   // NAME=PATH
   std::vector<std::string> devices;
   std::vector<std::string> require;
+  std::string subject = "octlm";
+  double subject_timeout_s = 600;
   std::string reference = "transformers";
   std::string out;
 };
@@ -35,6 +39,11 @@ void add_options(CLI::App& command, RunArguments& arguments) {
   command.add_option("--device", arguments.devices, "only this device")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->allow_extra_args(false);
+  command.add_option("--subject", arguments.subject,
+                     "octlm, or a command that speaks the logits filter (docs/your-engine.md)");
+  command.add_option("--subject-timeout", arguments.subject_timeout_s,
+                     "seconds after which a command without a sign of life is stopped")
+      ->check(CLI::PositiveNumber);
   command.add_option("--reference", arguments.reference,
                      "transformers, or a folder of recorded logits");
   command.add_option("--require", arguments.require,
@@ -54,6 +63,12 @@ LocalOptions local_options(const RunArguments& arguments) {
     }
     options.recorded = arguments.reference;
   }
+  if (arguments.subject != "octlm") {
+    options.subject = reference::command_words(arguments.subject);
+    const std::string fault = reference::program_fault(options.subject);
+    if (!fault.empty()) throw std::invalid_argument("--subject " + arguments.subject + ": " + fault);
+  }
+  options.subject_silence_s = arguments.subject_timeout_s;
   return options;
 }
 

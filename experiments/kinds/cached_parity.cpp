@@ -72,12 +72,11 @@ class CachedParity final : public verify::Experiment {
   verify::Outcome compare(const verify::ComparisonKey& key) override {
     const auto length_case = std::ranges::find(cases_, key.case_name, &LengthCase::name);
     const auto path = reference::Path::parse(key.path);
-    if (!path.calls(length_case->length)) {
-      return verify::NotRun{path.text() + " has nothing to do for one position"};
-    }
     const std::vector<std::int32_t> ids(token_ids_.begin(), token_ids_.begin() + length_case->length);
-    return compare_logits({*engine_, {ids, path, {}}},
-                          {*engine_, {ids, reference::Path::full(), {}}});
+    const LogitSide split{*engine_, {ids, path, {}}};
+    const LogitSide whole{*engine_, {ids, reference::Path::full(), {}}};
+    if (auto reason = unsupported(split, whole)) return *reason;
+    return compare_logits(split, whole);
   }
 
   void release() override { engine_.reset(); }

@@ -36,6 +36,10 @@ class CheckpointLoad final : public verify::Experiment {
   }
 
   std::optional<verify::NotRun> prepare(const std::string& device) override {
+    if (!environment_.subject_command.empty()) {
+      return verify::NotRun{"unsupported: this is about octlm's own reader, and the subject is " +
+                            environment_.subject_command};
+    }
     if (device != "cpu") return verify::NotRun{"this build has no " + device + " backend", device};
     auto found = environment_.find_checkpoint(model_);
     if (auto* absent = std::get_if<verify::NotRun>(&found)) return *absent;

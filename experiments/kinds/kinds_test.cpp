@@ -108,6 +108,18 @@ TEST(LogitParity, FailsJustAboveTheBoundAndPassesJustBelow) {
   EXPECT_EQ(run(machine, kLogitParity).summary.exit_code, verify::kExitPass);
 }
 
+// A user's own program need not have a cache: what it lacks is listed as not checked, and nothing fails.
+TEST(LogitParity, APathThatTheSubjectLacksIsNotRun) {
+  FakeMachine machine;
+  machine.set_subject = [](FakeEngine& engine) { engine.paths = {"full"}; };
+  const auto result = run(machine, kLogitParity);
+  EXPECT_EQ(result.summary.exit_code, verify::kExitPass);
+  EXPECT_EQ(only(result).compared(), 2);
+  const auto& half = only(result).comparisons.at(1);
+  ASSERT_NE(half.not_run(), nullptr);
+  EXPECT_EQ(half.not_run()->reason, "unsupported: fake has no path cached:half");
+}
+
 TEST(LogitParity, TheReferenceTakesEverySequenceWhole) {
   FakeMachine machine;
   const auto result = run(machine, kLogitParity);

@@ -1,5 +1,6 @@
 #include "experiments/kinds/logit_comparison.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -116,12 +117,35 @@ nlohmann::json side_json(const reference::EngineDescription& description) {
 }
 
 nlohmann::json calls_json(const std::vector<reference::ForwardCall>& calls) {
+  if (calls.empty()) return "not reported";  // some program's own engine
   auto list = nlohmann::json::array();
   for (const auto& call : calls) list.push_back({call.first_position, call.positions});
   return list;
 }
 
+// "chunked" of "chunked:7"; the others are their own kind.
+std::string kind_of(const reference::Path& path) {
+  return path.text().starts_with("chunked:") ? "chunked" : path.text();
+}
+
+std::optional<verify::NotRun> unsupported(const LogitSide& side) {
+  const reference::Path& path = side.request.path;
+  if (!path.calls(std::ssize(side.request.token_ids))) {
+    return verify::NotRun{path.text() + " has nothing to do for one position"};
+  }
+  const auto paths = side.engine.capabilities().paths;
+  if (std::ranges::find(paths, kind_of(path)) == paths.end()) {
+    return verify::NotRun{"unsupported: " + side.engine.description().engine + " has no path " + path.text()};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<verify::NotRun> unsupported(const LogitSide& subject, const LogitSide& reference) {
+  const auto reason = unsupported(subject);
+  return reason ? reason : unsupported(reference);
+}
 
 verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& reference) {
   const auto reference_session = reference.engine.start(reference.request);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "reference/engine.h"
@@ -13,6 +14,10 @@ struct LogitSide {
   reference::Engine& engine;
   reference::LogitRequest request;
 };
+
+// Why a side cannot take its request, from what it says of itself: its path has nothing to do for one
+// position, or is not among its capabilities. nullopt when both can.
+std::optional<verify::NotRun> unsupported(const LogitSide& subject, const LogitSide& reference);
 
 // Runs both sides in lock-step and measures every metric of verify/metrics.h over all positions. The
 // record holds the fields that docs/results.md lists for a `comparison` of logits: subject, reference,

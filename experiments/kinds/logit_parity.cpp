@@ -60,11 +60,10 @@ class LogitParity final : public verify::Experiment {
   verify::Outcome compare(const verify::ComparisonKey& key) override {
     const auto token_case = std::ranges::find(cases_, key.case_name, &TokenCase::name);
     const auto path = reference::Path::parse(key.path);
-    if (!path.calls(static_cast<std::int64_t>(token_case->token_ids.size()))) {
-      return verify::NotRun{path.text() + " has nothing to do for one position"};
-    }
-    return compare_logits({*subject_, {token_case->token_ids, path, {}}},
-                          {*reference_, {token_case->token_ids, reference::Path::full(), {}}});
+    const LogitSide subject{*subject_, {token_case->token_ids, path, {}}};
+    const LogitSide reference{*reference_, {token_case->token_ids, reference::Path::full(), {}}};
+    if (auto reason = unsupported(subject, reference)) return *reason;
+    return compare_logits(subject, reference);
   }
 
   void release() override {

@@ -21,7 +21,9 @@ struct FakeEngine final : reference::Engine {
   std::int64_t first_position = 0;    // added to every position it reports
 
   reference::EngineDescription description() const override { return {"fake", "1", "live", {}}; }
-  reference::Capabilities capabilities() const override { return {{"float32"}, {"cpu"}, {"full"}}; }
+  std::vector<std::string> paths = {"full", "cached:half", "cached:every", "chunked"};
+
+  reference::Capabilities capabilities() const override { return {{"float32"}, {"cpu"}, paths}; }
   std::int64_t vocab_size() const override { return vocab; }
   std::int64_t max_positions() const override { return 1000; }
 
