@@ -1,9 +1,11 @@
-// octlm check FILE: reads a spec as strictly as a run would, and says what it asks for. Runs nothing.
+// octlm check FILE: a dry run. Reads a spec as strictly as a run would, says what it asks for, what of that is
+// here, and roughly what it would take. Computes nothing and registers nothing.
 #include <iostream>
 #include <map>
 #include <memory>
 
 #include "experiments/commands/commands.h"
+#include "experiments/dry_run.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
 #include "verify/criteria.h"
@@ -12,8 +14,10 @@
 namespace octlm::experiments {
 namespace {
 
-int check(const std::string& file) {
-  const Environment environment = local_environment({});
+int check(const std::string& file, const std::vector<std::string>& models) {
+  LocalOptions local;
+  for (const std::string& model : models) add_model_path(local.models, model);
+  const Environment environment = local_environment(local);
   const auto kinds = all_kinds(environment);
   const auto spec = verify::read_spec(file, kinds);
   const auto experiment = verify::find_kind(spec.kind, kinds, file).read(spec);
@@ -27,6 +31,7 @@ int check(const std::string& file) {
     std::cout << ", " << count << " comparisons on " << device;
   }
   std::cout << "\nsha256 " << spec.sha256 << '\n';
+  print_dry_run(std::cout, spec, plan, environment);
   return verify::kExitPass;
 }
 
@@ -34,9 +39,11 @@ int check(const std::string& file) {
 
 void add_check(CommandLine& line) {
   auto file = std::make_shared<std::string>();
+  auto models = std::make_shared<std::vector<std::string>>();
   CLI::App* command = line.app.add_subcommand("check", "read a spec as a run would; run nothing");
   command->add_option("file", *file, "the spec")->required();
-  command->callback([&action = line.action, file] { action = [file] { return check(*file); }; });
+  command->add_option("--model", *models, "NAME=PATH: the checkpoint folder of a model")->allow_extra_args(false);
+  command->callback([&action = line.action, file, models] { action = [file, models] { return check(*file, *models); }; });
 }
 
 }  // namespace octlm::experiments

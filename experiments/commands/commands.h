@@ -19,6 +19,8 @@ void add_run(CommandLine& line);                  // run, missing-checkpoints
 void add_check(CommandLine& line);                // check FILE
 void add_list(CommandLine& line);                 // list [--kinds|--metrics]
 void add_logits(CommandLine& line);               // logits --model ... --out ...
+void add_record(CommandLine& line);               // record SPEC --out DIR
+void add_new(CommandLine& line);                  // new KIND --model ...
 void add_doctor(CommandLine& line);               // doctor
 
 }  // namespace octlm::experiments

@@ -1,0 +1,238 @@
+// octlm new KIND --model PATH|NAME: a spec to start from, which already passes `octlm check`. JSON has no
+// comments, so what is yours to replace says so in its own text.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "experiments/checkpoint_store.h"
+#include "experiments/commands/commands.h"
+#include "experiments/kinds/kinds.h"
+#include "experiments/local_environment.h"
+#include "model/checkpoint.h"
+#include "verify/runner.h"
+#include "verify/sha256.h"
+
+namespace octlm::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct NewArguments {
+  std::string kind;
+  std::string model;
+  std::string id;
+  std::string out;
+};
+
+constexpr std::int64_t kExamples = 9000;  // ids from here on are those of examples/
+
+fs::path registered_folder() { return checkout_root() / "experiments" / "registered"; }
+
+// The number of an id like the project's own; 0 of any other.
+std::int64_t number_of(const std::string& id) {
+  const std::string digits = id.starts_with("EXP-") ? id.substr(4) : "";
+  const bool good = !digits.empty() && digits.size() < 10 && digits.find_first_not_of("0123456789") == std::string::npos;
+  return good ? std::stoll(digits) : 0;
+}
+
+// One above the highest in use: by a file, or by a line of the ledger (an experiment may be withdrawn).
+std::string free_id() {
+  std::int64_t highest = 100;
+  const auto see = [&](const std::string& id) {
+    if (number_of(id) < kExamples) highest = std::max(highest, number_of(id));
+  };
+  if (fs::is_directory(registered_folder())) {
+    for (const auto& file : fs::directory_iterator(registered_folder())) see(file.path().stem().string());
+  }
+  std::ifstream ledger(checkout_root() / "experiments" / "ledger.jsonl");
+  for (std::string line; std::getline(ledger, line);) {
+    for (std::size_t at = line.find("\"EXP-"); at != std::string::npos; at = line.find("\"EXP-", at + 1)) {
+      see(line.substr(at + 1, line.find('"', at + 1) - at - 1));
+    }
+  }
+  return "EXP-" + std::to_string(highest + 1);
+}
+
+// {"id", "revision"?, "files"}: a folder of a Hugging Face cache, .../models--ORG--NAME/snapshots/REVISION,
+// and of octlm's, .../ORG--NAME/REVISION, tells its hub id; another goes by its own name.
+Json model_part(const std::string& argument, const fs::path& folder) {
+  const fs::path whole = fs::weakly_canonical(fs::absolute(folder));
+  const std::string last = whole.filename().string();
+  Json model = {{"id", last}};
+  if (last.size() == 40 && last.find_first_not_of("0123456789abcdef") == std::string::npos) {
+    std::string name = whole.parent_path().filename().string();
+    if (name == "snapshots") name = whole.parent_path().parent_path().filename().string();
+    if (name.starts_with("models--")) name.erase(0, 8);
+    if (const auto dash = name.find("--"); dash != std::string::npos) name.replace(dash, 2, "/");
+    model = {{"id", fs::is_directory(argument) ? name : argument}, {"revision", last}};
+  }
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(whole)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "config.json" || name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) {
+      files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  model["files"] = Json::object();
+  for (const fs::path& file : files) model["files"][file.filename().string()] = "sha256:" + verify::sha256_file(file);
+  return model;
+}
+
+// Ids spread over the vocabulary, none of them the first few: those are often controls.
+Json ids_of(std::int64_t count, std::int64_t vocab) {
+  Json ids = Json::array();
+  for (std::int64_t i = 0; i < count; ++i) ids.push_back((7 + i * 7919) % vocab);
+  return ids;
+}
+
+const Json kTransformers = {{"engine", "transformers"}, {"attention", "eager"}, {"dtype", "float32"}, {"tf32", false}};
+
+Json bound(const char* metric, double at_most, const char* derivation) {
+  return {{"metric", metric}, {"at_most", at_most}, {"derivation", derivation}};
+}
+
+Json parity_criteria() {
+  return {bound("max_abs_error@1", 1e-3,
+                "REPLACE: what does rounding give on this model, what would a bug give, and why does the bound lie between? "
+                "(On 24 to 30 layers, float32 rounding gives 1e-4; a mapping bug moves logits by their range, about 30.)"),
+          {{"metric", "finite@1"}, {"equals", true}}};
+}
+
+const std::vector<const char*> kAlso = {"mean_abs_error@1", "top1_agreement@1", "kl_max@1", "rel_l2@1", "max_ulp@1"};
+
+void logit_parity(Json& spec, const fs::path&, std::int64_t vocab) {
+  spec["reference"] = kTransformers;
+  spec["subject"] = {{"engine", "octlm"}, {"dtype", "float32"}, {"devices", {"cpu"}},
+                     {"paths", {"full", "cached:half", "cached:every"}}};
+  spec["cases"] = {{{"name", "REPLACE: your prompt, as token ids"}, {"token_ids", ids_of(12, vocab)}},
+                   {{"name", "REPLACE: another one, longer"}, {"token_ids", ids_of(40, vocab)}}};
+  spec["parameters"] = Json::object();
+  spec["criteria"] = parity_criteria();
+  spec["also_record"] = kAlso;
+  spec["must_catch"] = {"swap_k_v_proj", "rope_interleaved", "decode_position_plus_one"};
+}
+
+void cached_parity(Json& spec, const fs::path&, std::int64_t vocab) {
+  spec["subject"] = {{"engine", "octlm"}, {"dtype", "float32"}, {"devices", {"cpu"}},
+                     {"paths", {"cached:half", "cached:every", "chunked:7"}}};
+  spec["cases"] = {{{"name", "2 tokens"}, {"length", 2}}, {{"name", "7 tokens"}, {"length", 7}},
+                   {{"name", "40 tokens"}, {"length", 40}}};
+  spec["parameters"] = {{"token_ids", ids_of(40, vocab)}};
+  spec["criteria"] = parity_criteria();
+  spec["also_record"] = kAlso;
+  spec["must_catch"] = {"decode_position_plus_one", "stale_kv_slot"};
+}
+
+void checkpoint_load(Json& spec, const fs::path& folder, std::int64_t) {
+  const auto checkpoint = model::Checkpoint::open(folder);
+  spec["subject"] = {{"engine", "octlm"}, {"devices", {"cpu"}}};
+  spec["cases"] = {{{"name", "weights"}}};
+  spec["parameters"] = Json::object();
+  spec["criteria"] = {{{"metric", "stored_tensors@1"}, {"equals", checkpoint.stored().size()}},
+                      {{"metric", "stored_elements@1"}, {"equals", checkpoint.stored_elements()}},
+                      {{"metric", "parameters@1"}, {"equals", checkpoint.unique_parameters()}},
+                      {{"metric", "files_match@1"}, {"equals", true}}};
+  spec["also_record"] = Json::array();
+  spec["must_catch"] = Json::array();
+}
+
+struct Start {
+  const char* title;
+  void (*fill)(Json& spec, const fs::path& folder, std::int64_t vocab);
+};
+
+// Kinds with a starting point of their own; the others start as a copy of a registered spec.
+const std::map<std::string, Start> kStarts = {
+    {"logit_parity", {"float32 logits match Transformers", logit_parity}},
+    {"cached_parity", {"every split of a prompt gives one function", cached_parity}},
+    {"checkpoint_load", {"the checkpoint loads completely", checkpoint_load}},
+};
+
+Json start_of(const NewArguments& arguments, const std::string& id) {
+  const fs::path folder = resolve_model_argument(arguments.model);
+  const std::int64_t vocab = stated_size(folder, "vocab_size");
+  if (vocab < 1) throw std::invalid_argument(folder.string() + ": no config.json with a \"vocab_size\"");
+  const Start& start = kStarts.at(arguments.kind);
+  Json model = model_part(arguments.model, folder);
+  Json spec = {{"schema", 1},
+               {"id", id},
+               {"title", model["id"].get<std::string>() + ": " + start.title},
+               {"kind", arguments.kind},
+               {"tags", Json::array()},
+               {"question", "REPLACE: what do you want to know? One sentence that ends with a question mark."},
+               {"prediction", "REPLACE: what do you expect, in numbers, before the first run?"},
+               {"model", model}};
+  start.fill(spec, folder, vocab);
+  spec["stop_rule"] = "A failure is reported, never re-rolled.";
+  return spec;
+}
+
+void refuse_unknown(const std::string& kind) {
+  const Environment environment = local_environment({});
+  (void)verify::find_kind(kind, all_kinds(environment), "octlm new");
+  if (kStarts.contains(kind)) return;
+  throw std::invalid_argument("octlm new: " + kind + " has no starting point of its own; copy a spec of that kind from " +
+                              registered_folder().string() + " and give it a new id, for example " + free_id());
+}
+
+// Appears whole, and never in place of another.
+void write_new(const fs::path& file, const std::string& text) {
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    const std::string why = errno == EEXIST ? "is there already, and is not overwritten" : std::strerror(errno);
+    throw std::invalid_argument(file.string() + ": " + why);
+  }
+  const bool written = write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (close(descriptor) != 0 || !written) {
+    fs::remove(file);
+    throw std::runtime_error(file.string() + " cannot be written");
+  }
+}
+
+int create(const NewArguments& arguments) {
+  refuse_unknown(arguments.kind);
+  const std::string id = arguments.id.empty() ? free_id() : arguments.id;
+  const fs::path standard = (registered_folder() / (id + ".json")).lexically_proximate(fs::current_path());
+  const fs::path file = arguments.out.empty() ? standard : fs::path(arguments.out);
+  if (fs::exists(file)) throw std::invalid_argument(file.string() + ": is there already, and is not overwritten");
+  const std::string text = start_of(arguments, id).dump(2) + "\n";
+  const Environment environment = local_environment({});
+  const auto kinds = all_kinds(environment);
+  const auto spec = verify::parse_spec(text, file, kinds);  // an id that is none is refused here
+  (void)verify::find_kind(spec.kind, kinds, file.string()).read(spec);
+  write_new(file, text);
+  std::cerr << "Wrote " << id << " to " << file.string() << ". What says REPLACE is yours: the question, the prediction,\n"
+            << "the cases, and for each bound its derivation. Then:\n"
+            << "  ./octlm check " << file.string() << "\n"
+            << "  ./octlm register " << id << " --prior-results none\n"
+            << "  ./octlm run " << id << "\n";
+  std::cout << file.string() << '\n';
+  return verify::kExitPass;
+}
+
+}  // namespace
+
+void add_new(CommandLine& line) {
+  auto arguments = std::make_shared<NewArguments>();
+  CLI::App* command = line.app.add_subcommand("new", "write a spec to start from");
+  command->add_option("kind", arguments->kind, "what it does; octlm list --kinds")->required();
+  command->add_option("--model", arguments->model, "checkpoint folder, or a name in the cache")->required();
+  command->add_option("--id", arguments->id, "EXP-n (default: the next free one)");
+  command->add_option("--out", arguments->out, "the file (default: experiments/registered/ID.json)");
+  command->callback([&action = line.action, arguments] {
+    action = [arguments] { return create(*arguments); };
+  });
+}
+
+}  // namespace octlm::experiments
