@@ -4,6 +4,7 @@ Compiled into the program and run by transformers.cpp; pytest imports the same f
 time: no padding, no attention mask, no position ids to pass, so none can be wrong.
 """
 import importlib.metadata
+import json
 import os
 import resource
 import sys
@@ -65,9 +66,30 @@ def load_model(folder, dtype, device, attention):
     name = type(model).__name__
     if name not in MODEL_CLASSES:
         raise Refusal(f"{folder} is a {name}; the reference knows {', '.join(MODEL_CLASSES)}")
+    check_rope_base(model, folder)
     model = model.to(device).eval()
     model.requires_grad_(False)
     return model
+
+
+def rope_base(model):
+    """The base that the loaded model rotates with, from its inverse frequencies: pair 1 turns by
+    base^(-2 / head_dim) a position, and no scaling that we know touches it."""
+    inverse = model.model.rotary_emb.inv_freq
+    return float(inverse[1].double() ** -inverse.numel())
+
+
+def check_rope_base(model, folder):
+    """config.json may state rope_theta inside rope_parameters, which Transformers before 5 does not read: it
+    then rotates with its default, and would be a reference for another model."""
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+        stated = json.load(file)
+    theta = (stated.get("rope_parameters") or {}).get("rope_theta", stated.get("rope_theta"))
+    found = rope_base(model)
+    if theta is None or abs(found / theta - 1) > 1e-3:
+        raise Refusal(f"{folder}/config.json states rope_theta {theta}; Transformers {transformers.__version__} rotates "
+                      f"with {found:.6g} (before 5 it does not read rope_parameters): write rope_theta at the top level "
+                      f"of a copy of config.json")
 
 
 def _resident_bytes():
@@ -139,7 +161,7 @@ class Engine:
             "device": str(device.type),
             "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
             "rms_norm_eps": config.rms_norm_eps,
-            "rope_theta": rope.get("rope_theta", getattr(config, "rope_theta", None)),
+            "rope_theta": float(f"{rope_base(self.model):.6g}"),
             "rope_type": rope.get("rope_type", rope.get("type", "default")),
             "threads": torch.get_num_threads(), "interop_threads": torch.get_num_interop_threads(),
             "float32_matmul_precision": torch.get_float32_matmul_precision(),

@@ -213,6 +213,20 @@ def test_every_tensor_is_accounted_for(folder, tmp_path):
         reference.Engine(changed(folder, tmp_path / "shape", lambda t: t.update({norm: torch.ones(2)})))
 
 
+# deepspeedai/DeepSpeed#8345, sgl-project/sglang#22739: rope_theta moved into rope_parameters.
+def test_a_base_that_transformers_does_not_read_is_refused(folder, tmp_path):
+    copy = pathlib.Path(shutil.copytree(folder, tmp_path / "copy"))
+    config = json.loads((copy / "config.json").read_text())
+    config["rope_theta"] = 500000.0
+    (copy / "config.json").write_text(json.dumps(config))
+    assert reference.Engine(str(copy)).settings()["rope_theta"] == 500000.0
+    config["rope_parameters"] = {"rope_theta": config.pop("rope_theta"), "rope_type": "default"}
+    (copy / "config.json").write_text(json.dumps(config))
+    if int(transformers.__version__.split(".")[0]) < 5:
+        with pytest.raises(reference.Refusal, match="states rope_theta 500000.0"):
+            reference.Engine(str(copy))
+
+
 def test_other_folders_are_refused(tmp_path):
     with pytest.raises(reference.Refusal, match="no config.json"):
         reference.Engine(str(tmp_path))
