@@ -1,5 +1,5 @@
-// What a run owes to the ledger and the journal: the label of each experiment, the intent before its
-// first number, the result after its last.
+// What a run owes to the ledger and the journal: the label of each experiment, the intent before
+// its first number, the result after its last.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,8 @@ namespace octlm::verify {
 
 class AttemptLog {
  public:
-  // Without a project nothing is kept and everything is unregistered. Reads the ledger once: a run's
-  // labels are those of its beginning. Throws LedgerInvalid.
+  // Without a project nothing is kept and everything is unregistered. Reads the ledger once: a
+  // run's labels are those of its beginning. Throws LedgerInvalid.
   explicit AttemptLog(std::optional<Project> project);
 
   std::optional<std::string> ledger_head() const;

@@ -299,7 +299,8 @@ std::optional<OneJudged> judge_one(const CriterionResult& criterion,
                    share_used(value->second, criterion.bound, criterion.limit)};
 }
 
-Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons) {
+Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons,
+                const std::set<std::string>& failed_before) {
   Judgement judgement;
   judgement.devices = list_devices(comparisons);
   for (DeviceResult& device : judgement.devices) {
@@ -314,6 +315,10 @@ Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons)
     }
     add_implied(judgement.criteria, device.device, comparisons);
     decide_device(device, spec, judgement.criteria, comparisons);
+    if (device.verdict == Verdict::kPass && failed_before.contains(device.device)) {
+      device.verdict = Verdict::kFail;
+      device.reason = "it holds now, but failed before with the same spec and code";
+    }
   }
   decide_experiment(judgement);
   return judgement;

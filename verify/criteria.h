@@ -12,10 +12,13 @@
 //     missing that needs something absent here; or a criterion had no comparison to judge) · pass.
 //     Fail comes before error as exit code 1 comes before 4: what is known to be wrong is said
 //     first.
+//   - A device that would pass, and that failed before with the same spec and code, fails: nothing
+//     was changed that could have mended it.
 //   - The experiment's verdict is the worst over the devices that ran (fail, error, pass).
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +30,9 @@ namespace octlm::verify {
 
 // `comparisons` are all that were planned and selected, in order. With none, the verdict is
 // not_run.
-Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons);
+// `failed_before`: the devices with a failed attempt by the same code.
+Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons,
+                const std::set<std::string>& failed_before = {});
 
 // What a criterion says of one comparison alone, for a report that shows each; the verdicts come
 // from judge(). nullopt where it does not apply or nothing was compared.

@@ -93,11 +93,11 @@ Trust::Attempts Journal::count(const AttemptKey& key, const std::string& intent)
   for (const Attempt& one : attempts) {
     if (one.intent.key != key) continue;
     const bool failed = one.result && one.result->verdict == "fail";
-    if ((resumed.contains(one.sha256) || compared_nothing(one)) && !failed) continue;
-    ++counted.attempt;
-    if (failed) ++counted.failed;
-    if (!one.result && one.sha256 != intent) ++counted.abandoned;
+    const bool counts = failed || !(resumed.contains(one.sha256) || compared_nothing(one));
+    counted.attempt += counts;
+    counted.failed += failed;
     if (one.sha256 == intent) break;
+    counted.abandoned += counts && !one.result;
   }
   return counted;
 }

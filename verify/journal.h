@@ -27,12 +27,12 @@ struct AttemptKey {
 
 struct Intent {
   AttemptKey key;
-  std::string experiment;
-  std::string measures;  // Spec::measures
-  std::string run;       // the folder of its reports
-  std::string label;     // at that time
-  std::string entry;     // the ledger line it rests on, by sha256; "" when unregistered
-  std::string resumes;   // the intent, by sha256, that it goes on with; "" of a new attempt
+  std::string experiment = {};
+  std::string measures = {};  // Spec::measures
+  std::string run = {};       // the folder of its reports
+  std::string label = {};     // at that time
+  std::string entry = {};     // the ledger line it rests on, by sha256; "" when unregistered
+  std::string resumes = {};   // the intent, by sha256, that it goes on with; "" of a new attempt
 };
 
 struct AttemptResult {

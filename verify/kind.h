@@ -65,6 +65,10 @@ class Experiment {
   // something is broken: that is an `error`.
   virtual std::optional<NotRun> prepare(const std::string& device) = 0;
 
+  // What the numbers come from beside spec and code, once the device is prepared: {"checkpoint",
+  // "reference", ...}. A run is resumed only when it is the same.
+  virtual nlohmann::json identity() const { return nlohmann::json::object(); }
+
   // Measures one comparison. Throws std::exception: that comparison is an `error`, the run goes on.
   virtual Outcome compare(const ComparisonKey& key) = 0;
 

@@ -27,12 +27,23 @@ AppendFile::~AppendFile() {
 }
 
 void AppendFile::append(std::string_view text) {
+  const off_t before = ::lseek(descriptor_, 0, SEEK_END);
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) cannot_write(file_);
+    if (written <= 0) {
+      const int reason = written < 0 ? errno : ENOSPC;
+      if (before >= 0) [[maybe_unused]]
+        const int cut = ::ftruncate(descriptor_, before);
+      errno = reason;
+      cannot_write(file_);
+    }
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void AppendFile::sync() {
+  if (::fsync(descriptor_) != 0) cannot_write(file_);
 }
 
 }  // namespace octlm::verify

@@ -15,7 +15,9 @@ class AppendFile {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
+  // A write that fails is taken back: what stood there before is whole.
   void append(std::string_view text);
+  void sync();
 
  private:
   std::filesystem::path file_;

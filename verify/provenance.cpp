@@ -122,7 +122,8 @@ Checkout checkout_state(const std::filesystem::path& root) {
   const auto commit = git_output(root, {"rev-parse", "HEAD"});
   if (!commit) return state;
   state.commit = commit->substr(0, commit->find('\n'));
-  if (const auto changes = git_output(root, {"status", "--porcelain"})) state.dirty = !changes->empty();
+  if (const auto changes = git_output(root, {"status", "--porcelain"}))
+    state.dirty = !changes->empty();
   return state;
 }
 

@@ -22,8 +22,8 @@ struct Checkout {
 // Asks git, at run time. "unknown" when there is no git or no repository at `root`.
 Checkout checkout_state(const std::filesystem::path& root);
 
-// stdout of `git ARGUMENTS` at `root`; absent when it fails, or there is no git. Each argument reaches
-// git as it is.
+// stdout of `git ARGUMENTS` at `root`; absent when it fails, or there is no git. Each argument
+// reaches git as it is.
 std::optional<std::string> git_output(const std::filesystem::path& root,
                                       const std::vector<std::string>& arguments);
 

@@ -11,13 +11,19 @@ namespace octlm::verify {
 class Report {
  public:
   virtual ~Report() = default;
-  // `comparisons`: how many are planned in all.
+  // `comparisons`: how many are planned in all. Where `info.resumed`, comparisons that the
+  // interrupted run finished follow as `kept` results.
   virtual void run_started(const RunInfo& info, std::int64_t comparisons) {
     (void)info, (void)comparisons;
   }
   // The device's engines are being made ready.
   virtual void device_started(const ExperimentResult& experiment, const std::string& device) {
     (void)experiment, (void)device;
+  }
+  // They are ready. `identity`: Experiment::identity.
+  virtual void device_ready(const ExperimentResult& experiment, const std::string& device,
+                            const nlohmann::json& identity) {
+    (void)experiment, (void)device, (void)identity;
   }
   virtual void comparison_started(const ExperimentResult& experiment, const ComparisonKey& key) {
     (void)experiment, (void)key;

@@ -91,6 +91,7 @@ nlohmann::json run_line(const RunInfo& info) {
       {"command", info.command},
       {"started", info.started},
       {"ledger_head", or_null(info.ledger_head)},
+      {"specs", info.specs},
       {"resumed", info.resumed.empty() ? nlohmann::json(nullptr) : nlohmann::json(info.resumed)},
       {"request", info.request},
       {"environment", info.environment}};
@@ -157,13 +158,26 @@ nlohmann::json summary_line(const RunResult& run) {
 }
 
 void JsonlReport::run_started(const RunInfo& info, std::int64_t comparisons) {
+  if (!info.resumed.empty()) return;
   nlohmann::json fields = run_line(info);
   fields["planned"] = comparisons;
   file_.append(json_line("run", fields));
 }
 
+void JsonlReport::device_ready(const ExperimentResult& experiment, const std::string& device,
+                               const nlohmann::json& identity) {
+  const auto attempts = experiment.trust.attempts.find(device);
+  const bool journaled = attempts != experiment.trust.attempts.end();
+  file_.append(json_line("started", {{"experiment", experiment.id},
+                                     {"device", device},
+                                     {"spec_sha256", experiment.spec_sha256},
+                                     {"intent", journaled ? attempts->second.intent : ""},
+                                     {"identity", identity}}));
+}
+
 void JsonlReport::comparison_finished(const ExperimentResult& experiment,
                                       const ComparisonResult& result) {
+  if (result.kept) return;
   const char* type = result.measurement() ? "comparison" : "not_compared";
   file_.append(json_line(type, comparison_line(experiment, result)));
 }

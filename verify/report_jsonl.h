@@ -13,11 +13,14 @@ namespace octlm::verify {
 
 class JsonlReport : public Report {
  public:
-  // Creates the file. Throws std::runtime_error with path and reason, then and on every failed
+  // Creates the file, or goes on with that of a resumed run, whose `run` line and kept lines stand
+  // there. Throws std::runtime_error with path and reason, then and on every failed
   // write.
   explicit JsonlReport(std::filesystem::path file) : file_(std::move(file)) {}
 
   void run_started(const RunInfo& info, std::int64_t comparisons) override;
+  void device_ready(const ExperimentResult& experiment, const std::string& device,
+                    const nlohmann::json& identity) override;
   void comparison_finished(const ExperimentResult& experiment,
                            const ComparisonResult& result) override;
   void experiment_finished(const ExperimentResult& experiment) override;

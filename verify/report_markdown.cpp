@@ -53,7 +53,7 @@ std::string experiment_row(const ExperimentResult& experiment) {
               std::to_string(experiment.compared()) + " of " + std::to_string(experiment.planned),
               decisive ? cell(decisive->metric + " " + criterion_text(*decisive)) : "-",
               decisive ? used_text(*decisive) : "-", seconds_text(experiment),
-              cell(experiment.trust.label)});
+              cell(trust_text(experiment.trust))});
 }
 
 // Bullets, as many as fit; the rest are counted.
@@ -91,8 +91,10 @@ std::string not_checked_section(const RunResult& run) {
 std::string origin_section(const RunInfo& info) {
   const std::string dirty = !info.dirty ? " (state unknown)" : *info.dirty ? " (modified)" : "";
   return "\noctlm " + cell(info.version) + ", commit " + cell(info.commit) + dirty + ", code " +
-         cell(info.code_sha256.substr(0, 12)) + ", started " + cell(info.started) + ".\n" +
-         "To repeat: <code>" + cell(info.command) + "</code>\n";
+         cell(info.code_sha256.substr(0, 12)) + ", started " + cell(info.started) +
+         (info.resumed.empty() ? "" : ", interrupted, resumed " + cell(info.resumed)) +
+         (info.ledger_head ? ", ledger head " + cell(info.ledger_head->substr(0, 12)) : "") +
+         ".\n" + "To repeat: <code>" + cell(info.command) + "</code>\n";
 }
 
 }  // namespace

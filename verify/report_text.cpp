@@ -127,6 +127,18 @@ std::vector<NotChecked> not_checked(const RunResult& run) {
   return list;
 }
 
+std::string trust_text(const Trust& trust) {
+  const Trust::Attempts* most = nullptr;
+  for (const auto& [device, attempts] : trust.attempts) {
+    if (most == nullptr || attempts.attempt > most->attempt) most = &attempts;
+  }
+  if (most == nullptr || most->attempt == 0) return trust.label;
+  std::string text = trust.label + ", attempt " + std::to_string(most->attempt);
+  if (most->failed > 0) text += ", of which " + std::to_string(most->failed) + " failed";
+  if (most->abandoned > 0) text += ", " + std::to_string(most->abandoned) + " never ended";
+  return text;
+}
+
 std::string headline(const RunResult& run) {
   const Summary& summary = run.summary;
   std::string text;
@@ -137,6 +149,7 @@ std::string headline(const RunResult& run) {
   add(summary.error, "error");
   add(summary.not_run, "not run");
   add(summary.pass, "pass");
+  add(summary.uncounted, "pass that does not count");
   std::int64_t planned = 0, compared = 0;
   for (const ExperimentResult& experiment : run.experiments) {
     planned += experiment.planned;

@@ -25,6 +25,9 @@ struct SideSeconds {
 };
 SideSeconds side_seconds(const ExperimentResult& experiment);
 
+// "confirmatory, attempt 2, of which 1 failed"; the device of most attempts speaks.
+std::string trust_text(const Trust& trust);
+
 // Everything that was planned and did not take place, comparisons of one experiment and device with
 // the same reason together.
 struct NotChecked {

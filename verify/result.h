@@ -31,6 +31,7 @@ struct Broken {
 struct ComparisonResult {
   ComparisonKey key;
   std::variant<Measurement, NotRun, Broken> outcome;
+  bool kept = false;  // by the interrupted run that this one resumed
 
   const Measurement* measurement() const { return std::get_if<Measurement>(&outcome); }
   const NotRun* not_run() const { return std::get_if<NotRun>(&outcome); }
@@ -113,10 +114,11 @@ struct ExperimentResult {
 
 struct RunInfo {
   std::string version, commit, code_sha256;
-  std::optional<bool> dirty;               // absent: not a git checkout
-  std::string command;                     // the command line, to repeat it
-  std::string started;                     // UTC, "2026-01-31T12:00:00Z"
-  std::optional<std::string> ledger_head;  // absent: this program keeps no ledger
+  std::optional<bool> dirty;                 // absent: not a git checkout
+  std::string command;                       // the command line, to repeat it
+  std::string started;                       // UTC, "2026-01-31T12:00:00Z"
+  std::map<std::string, std::string> specs;  // the selected ones, id -> digest
+  std::optional<std::string> ledger_head;    // absent: this program keeps no ledger
   std::string resumed;  // UTC, when this run went on with an interrupted one; "" otherwise
   // What the program needs to go on with this run (its arguments); opaque to this part.
   nlohmann::json request = nullptr;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "verify/output_file.h"
+#include "verify/publish.h"
 #include "verify/report_jsonl.h"
 
 namespace octlm::verify {
@@ -33,7 +34,9 @@ nlohmann::json processor(const nlohmann::json& environment) {
 
 }  // namespace
 
-Interrupted::Interrupted(const std::filesystem::path& folder) : file_(read_run_file(folder)) {
+// A link such as reports/latest may point elsewhere tomorrow.
+Interrupted::Interrupted(const std::filesystem::path& folder)
+    : file_(read_run_file(std::filesystem::weakly_canonical(folder))) {
   const nlohmann::json* summary = file_.summary();
   if (summary != nullptr && !summary->value("interrupted", false)) {
     throw std::invalid_argument(folder.string() + ": this run ended: there is nothing to resume");
@@ -74,7 +77,8 @@ std::optional<ComparisonResult> Interrupted::finished(const std::string& experim
 void Interrupted::require_identity(const std::string& experiment, const std::string& device,
                                    const nlohmann::json& now) const {
   for (const nlohmann::json* line : file_.of_type("started")) {
-    if (line->value("experiment", "") != experiment || line->value("device", "") != device) continue;
+    if (line->value("experiment", "") != experiment || line->value("device", "") != device)
+      continue;
     const nlohmann::json then = line->value("identity", nlohmann::json());
     if (!then.is_object() || !now.is_object()) {
       require_equal(folder(), experiment + " on " + device, then, now);
@@ -104,6 +108,10 @@ void Interrupted::rewrite(const RunInfo& now) const {
     file.sync();
   }
   std::filesystem::rename(fresh, folder() / "results.jsonl");
+  // What was made from it is made again.
+  for (const std::string name : kArtefacts) {
+    if (name != "results.jsonl") std::filesystem::remove(folder() / name);
+  }
 }
 
 }  // namespace octlm::verify

@@ -27,12 +27,13 @@ class Interrupted {
   // The result of a comparison that the run finished, be it an error; absent otherwise.
   std::optional<ComparisonResult> finished(const std::string& experiment,
                                            const ComparisonKey& key) const;
-  // Throws std::invalid_argument when the experiment's identity on this device (Experiment::identity)
-  // is not what it was.
+  // Throws std::invalid_argument when the experiment's identity on this device
+  // (Experiment::identity) is not what it was.
   void require_identity(const std::string& experiment, const std::string& device,
                         const nlohmann::json& now) const;
 
-  // Replaces results.jsonl by its run line, marked as resumed, and the lines that are kept.
+  // Replaces results.jsonl by its run line, marked as resumed, and the lines that are kept; removes
+  // the reports made from it.
   void rewrite(const RunInfo& now) const;
 
  private:

@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <exception>
 #include <iterator>
 #include <set>
 
+#include "verify/attempt_log.h"
 #include "verify/criteria.h"
+#include "verify/provenance.h"
 #include "verify/report_jsonl.h"
 #include "verify/report_markdown.h"
+#include "verify/resume.h"
+#include "verify/sha256.h"
 
 namespace octlm::verify {
 namespace {
@@ -48,15 +51,6 @@ class SignalWatch {
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-std::string utc(const char* format) {
-  const std::time_t time = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&time, &parts);
-  char text[64];
-  std::strftime(text, sizeof text, format, &parts);
-  return text;
 }
 
 // --- the plan
@@ -138,7 +132,8 @@ void create_folder(const std::filesystem::path& folder) {
 // one.
 std::filesystem::path create_numbered(const std::filesystem::path& reports) {
   create_folder(reports);
-  const std::string time = utc("%Y%m%dT%H%M%SZ");
+  std::string time = utc_now();  // 2026-01-31T12:00:00Z -> 20260131T120000Z
+  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
   for (int n = 1;; ++n) {
     const std::filesystem::path folder = reports / (time + "-" + std::to_string(n));
     std::error_code error;
@@ -220,23 +215,31 @@ std::string model_of(const Spec& spec) {
 
 class ExperimentRun {
  public:
-  ExperimentRun(const RunItem& item, const Plan& plan, const RunOptions& options,
-                const std::vector<Report*>& reports, const SignalWatch& signals)
-      : item_(item), plan_(plan), reports_(reports), signals_(signals) {
+  ExperimentRun(const RunItem& item, const Plan& plan, const std::vector<Report*>& reports,
+                const SignalWatch& signals, AttemptLog& log,
+                const std::optional<Interrupted>& earlier)
+      : item_(item),
+        plan_(plan),
+        reports_(reports),
+        signals_(signals),
+        log_(log),
+        earlier_(earlier) {
     result_.id = item.spec.id;
     result_.title = item.spec.title;
     result_.kind = item.spec.kind;
     result_.model = model_of(item.spec);
     result_.spec_file = item.spec.file.string();
     result_.spec_sha256 = item.spec.sha256;
-    result_.trust.label = options.label;
+    result_.trust = log.trust(item.spec);
     result_.planned = static_cast<std::int64_t>(plan.keys.size());
   }
 
   ExperimentResult run() {
     const double start = now();
     for (const std::string& device : plan_.devices) run_device(device);
-    result_.judgement = judge(item_.spec, result_.comparisons);
+    log_.recount(item_.spec, result_.trust);
+    result_.judgement = judge(item_.spec, result_.comparisons, failed_before());
+    log_.end(item_.spec, result_.judgement, result_.trust);
     result_.seconds = now() - start;
     for (Report* report : reports_) report->experiment_finished(result_);
     return std::move(result_);
@@ -247,15 +250,32 @@ class ExperimentRun {
   static NotRun interrupted() { return {"the run was interrupted", "interrupted"}; }
 
   void run_device(const std::string& device) {
-    std::vector<ComparisonKey> keys;
-    std::copy_if(plan_.keys.begin(), plan_.keys.end(), std::back_inserter(keys),
-                 [&](const ComparisonKey& key) { return key.device == device; });
-    const auto unavailable = prepare(device);
-    for (const ComparisonKey& key : keys) {
-      ComparisonOutcome outcome = unavailable ? *unavailable : compare(key);
-      if (&key == &keys.back()) release(outcome);
-      finish(key, std::move(outcome));
+    std::vector<ComparisonKey> missing;
+    for (const ComparisonKey& key : plan_.keys) {
+      if (key.device == device && !keep(key)) missing.push_back(key);
     }
+    if (missing.empty()) return log_.take_up(item_.spec, device, result_.trust);
+    const auto unavailable = prepare(device);
+    for (const ComparisonKey& key : missing) {
+      ComparisonOutcome outcome = unavailable ? *unavailable : compare(key);
+      if (&key == &missing.back()) release(outcome);
+      finish({key, std::move(outcome)});
+    }
+  }
+
+  // Takes over what the interrupted run finished.
+  bool keep(const ComparisonKey& key) {
+    auto finished = earlier_ ? earlier_->finished(item_.spec.id, key) : std::nullopt;
+    if (finished) finish(std::move(*finished));
+    return finished.has_value();
+  }
+
+  std::set<std::string> failed_before() const {
+    std::set<std::string> devices;
+    for (const auto& [device, attempts] : result_.trust.attempts) {
+      if (attempts.failed > 0) devices.insert(device);
+    }
+    return devices;
   }
 
   // What breaks while it is freed is an error of the device's last comparison.
@@ -267,10 +287,26 @@ class ExperimentRun {
 
   std::optional<ComparisonOutcome> prepare(const std::string& device) {
     if (signals_.caught()) return interrupted();
+    // A run that is resumed has its intent already; whether it may be is known only when the device
+    // is ready.
+    if (!earlier_) log_.begin(item_.spec, device, result_.trust);
     for (Report* report : reports_) report->device_started(result_, device);
+    nlohmann::json identity;
+    const auto unavailable = make_ready(device, identity);
+    if (earlier_ && !unavailable) earlier_->require_identity(item_.spec.id, device, identity);
+    if (earlier_) log_.begin(item_.spec, device, result_.trust);
+    if (unavailable) return unavailable;
+    for (Report* report : reports_) report->device_ready(result_, device, identity);
+    return std::nullopt;
+  }
+
+  std::optional<ComparisonOutcome> make_ready(const std::string& device, nlohmann::json& identity) {
     std::optional<NotRun> not_run;
-    if (auto broken = broken_by([&] { not_run = item_.experiment->prepare(device); }))
-      return *broken;
+    const auto broken = broken_by([&] {
+      not_run = item_.experiment->prepare(device);
+      if (!not_run) identity = item_.experiment->identity();
+    });
+    if (broken) return *broken;
     if (not_run) return checked(std::move(*not_run));
     return std::nullopt;
   }
@@ -283,8 +319,8 @@ class ExperimentRun {
     return from(std::move(outcome));
   }
 
-  void finish(const ComparisonKey& key, ComparisonOutcome outcome) {
-    result_.comparisons.push_back({key, std::move(outcome)});
+  void finish(ComparisonResult result) {
+    result_.comparisons.push_back(std::move(result));
     for (Report* report : reports_)
       report->comparison_finished(result_, result_.comparisons.back());
   }
@@ -293,6 +329,8 @@ class ExperimentRun {
   const Plan& plan_;
   const std::vector<Report*>& reports_;
   const SignalWatch& signals_;
+  AttemptLog& log_;
+  const std::optional<Interrupted>& earlier_;
   ExperimentResult result_;
 };
 
@@ -318,10 +356,11 @@ std::string absent(const RunResult& run, const std::vector<std::string>& require
   return words;
 }
 
-void count(Summary& summary, Verdict verdict) {
-  switch (verdict) {
+// `ledger`: only confirmatory and replication results count as a pass.
+void count(Summary& summary, const ExperimentResult& experiment, bool ledger) {
+  switch (experiment.judgement.verdict) {
     case Verdict::kPass:
-      ++summary.pass;
+      ++(ledger && !experiment.trust.counts() ? summary.uncounted : summary.pass);
       break;
     case Verdict::kFail:
       ++summary.fail;
@@ -335,13 +374,45 @@ void count(Summary& summary, Verdict verdict) {
   }
 }
 
+// "EXP-900 is unregistered: why."; "" when every label counts.
+std::string uncounted_label(const RunResult& run) {
+  std::string first;
+  std::size_t more = 0;
+  for (const ExperimentResult& experiment : run.experiments) {
+    const Trust& trust = experiment.trust;
+    if (trust.counts()) continue;
+    if (!first.empty()) {
+      ++more;
+      continue;
+    }
+    first = experiment.id + " is " + trust.label + (trust.why.empty() ? "" : ": " + trust.why);
+  }
+  return first + (more > 0 ? " (and " + std::to_string(more) + " more)" : "");
+}
+
+std::string attempt_code(const RunOptions& options) {
+  if (options.subject_sha256.empty()) return options.info.code_sha256;
+  return sha256(options.info.code_sha256 + "\n" + options.subject_sha256 + "\n");
+}
+
+// The run that `options` go on with, if any; refuses what differs.
+std::optional<Interrupted> interrupted_run(const RunOptions& options, RunInfo& info) {
+  if (!options.resume) return std::nullopt;
+  Interrupted earlier(*options.resume);
+  earlier.require_same(info);
+  earlier.begin_as(info);
+  info.resumed = utc_now();
+  return earlier;
+}
+
 }  // namespace
 
 Summary summarize(const RunResult& run, const std::vector<std::string>& require) {
   Summary summary;
   std::int64_t compared = 0;
+  const bool ledger = run.info.ledger_head.has_value();
   for (const ExperimentResult& experiment : run.experiments) {
-    count(summary, experiment.judgement.verdict);
+    count(summary, experiment, ledger);
     compared += experiment.compared();
   }
   summary.not_run += static_cast<std::int64_t>(run.not_started.size());
@@ -352,6 +423,9 @@ Summary summarize(const RunResult& run, const std::vector<std::string>& require)
   };
   if (run.interrupted_by != 0)
     return decide(128 + run.interrupted_by, "Interrupted: not all was run.");
+  if (const std::string label = uncounted_label(run); ledger && !label.empty()) {
+    return decide(kExitUnregistered, label + ".");
+  }
   if (summary.fail > 0) return decide(kExitFail, "A criterion failed.");
   if (summary.error > 0) return decide(kExitError, "Something broke.");
   if (const std::string words = absent(run, require); !words.empty()) {
@@ -359,18 +433,23 @@ Summary summarize(const RunResult& run, const std::vector<std::string>& require)
   }
   if (compared == 0) return decide(kExitError, "Nothing was compared.");
   if (summary.pass == 0) return decide(kExitError, "Nothing passed.");
-  // Until there is a ledger every result is labelled unregistered, and an unregistered pass counts.
   return decide(kExitPass, summary.not_run > 0 ? "What was run passed." : "Everything passed.");
 }
 
 RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   const std::vector<Plan> plans = make_plans(options, items);
   refuse_used_folder(options);
+  AttemptLog log(options.project);
 
   RunResult result;
   result.info = options.info;
-  result.info.started = utc("%Y-%m-%dT%H:%M:%SZ");
-  result.info.folder = create_run_folder(options);
+  result.info.started = utc_now();
+  result.info.ledger_head = log.ledger_head();
+  for (const RunItem& item : items) result.info.specs[item.spec.id] = item.spec.sha256;
+  const std::optional<Interrupted> earlier = interrupted_run(options, result.info);
+  if (!earlier) result.info.folder = create_run_folder(options);
+  log.start_run(result.info.folder, attempt_code(options));
+  if (earlier) earlier->rewrite(result.info);
   JsonlReport jsonl(result.info.folder / "results.jsonl");
   MarkdownReport markdown(result.info.folder / "summary.md");
   std::vector<Report*> reports = {&jsonl, &markdown};
@@ -386,7 +465,7 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
       continue;
     }
     result.experiments.push_back(
-        ExperimentRun(items[i], plans[i], options, reports, signals).run());
+        ExperimentRun(items[i], plans[i], reports, signals, log, earlier).run());
   }
   result.interrupted_by = signals.caught();
   result.summary = summarize(result, options.require);

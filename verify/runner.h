@@ -11,19 +11,22 @@
 #include <vector>
 
 #include "verify/kind.h"
+#include "verify/project.h"
 #include "verify/report.h"
 #include "verify/result.h"
 #include "verify/spec.h"
 
 namespace octlm::verify {
 
-// Exit codes, the first that applies (3 is kept for the ledger). A run that was interrupted ends
+// Exit codes, the first that applies. A run that was interrupted ends
 // with 128 + the signal (130, 143) whatever it had found until then: it is incomplete, and never 0.
 enum ExitCode : int {
-  kExitPass = 0,     // at least one pass; the rest pass or not_run
-  kExitFail = 1,     // a criterion failed
-  kExitRefused = 2,  // refused before anything was run: arguments, spec, empty selection
-  kExitError = 4,    // something broke, a required thing is absent, or nothing was compared
+  kExitPass = 0,          // at least one pass; the rest pass or not_run
+  kExitFail = 1,          // a criterion failed
+  kExitRefused = 2,       // refused before anything was run: arguments, spec, empty selection
+  kExitUnregistered = 3,  // the ledger is invalid, or something selected is unregistered or
+                          // exploratory; only where there is a ledger
+  kExitError = 4,         // something broke, a required thing is absent, or nothing was compared
 };
 
 // Refused before anything was run or written: exit code 2.
@@ -44,17 +47,25 @@ struct RunOptions {
   std::optional<std::filesystem::path> out = {};
   std::vector<std::string> devices = {};  // only these; empty = every device of the specs
   std::vector<std::string> require = {};  // words of kNeeds, or "cpu"; absent = exit code 4
-  RunInfo info = {};                      // `started` and `folder` are filled by run()
-  std::string label = "unregistered";
+  // started, folder, specs, ledger_head and resumed are filled by run().
+  RunInfo info = {};
+  // Whose ledger labels the results and whose journal records the attempts. Without one everything
+  // is unregistered, and counts.
+  std::optional<Project> project = {};
+  // sha256 of a subject that is not of this code: attempts are counted for the two together.
+  std::string subject_sha256 = {};
+  // The folder of an interrupted run to go on with, in place of a new one.
+  std::optional<std::filesystem::path> resume = {};
   std::vector<Report*> more_reports = {};  // beside results.jsonl and summary.md: the console
 };
 
 // Runs them in order. Throws Refused before anything is written (nothing selected, an id twice, a
-// plan that cannot be judged, an unknown word), and std::runtime_error when the reports cannot be
-// written; everything else is in the result, whose summary.exit_code is the program's. While it
-// runs, SIGINT and SIGTERM stop it after the comparison at hand, with the reports written; a second
-// signal kills. REQUIRES that nothing else takes these signals meanwhile (an embedded Python must
-// be initialised without its handlers).
+// plan that cannot be judged, an unknown word; std::invalid_argument: a run that cannot be
+// resumed), LedgerInvalid, and std::runtime_error when the reports cannot be written; everything
+// else is in the result, whose summary.exit_code is the program's. While it runs, SIGINT and
+// SIGTERM stop it after the comparison at hand, with the reports written; a second signal kills.
+// REQUIRES that nothing else takes these signals meanwhile (an embedded Python must be initialised
+// without its handlers).
 RunResult run(const RunOptions& options, std::vector<RunItem>& items);
 
 // What summary.exit_code follows from, for tests and for reports read back.

@@ -135,9 +135,9 @@ TEST(Run, AnErrorInOneComparisonAndTheRunGoesOn) {
   EXPECT_EQ(experiment.judgement.verdict, Verdict::kError);
   EXPECT_EQ(experiment.compared(), 2);
   EXPECT_EQ(experiment.judgement.reason, "b, full, cpu, float32: the engine broke");
-  EXPECT_EQ(got.lines[2]["type"], "not_compared");
-  EXPECT_EQ(got.lines[2]["verdict"], "error");
-  EXPECT_EQ(got.lines[2]["reason"], "the engine broke");
+  EXPECT_EQ(got.lines[3]["type"], "not_compared");
+  EXPECT_EQ(got.lines[3]["verdict"], "error");
+  EXPECT_EQ(got.lines[3]["reason"], "the engine broke");
 }
 
 TEST(Run, WhateverIsThrownIsAnError) {
@@ -172,7 +172,7 @@ TEST(Run, ADeviceThatCannotBePreparedIsNotRunWithTheReason) {
   EXPECT_EQ(judgement.verdict, Verdict::kPass);
   EXPECT_EQ(judgement.devices[1].verdict, Verdict::kNotRun);
   EXPECT_EQ(judgement.reason, "cuda: no GPU here");
-  EXPECT_EQ(got.lines.size(), 6U);
+  EXPECT_EQ(got.lines.size(), 7U);
 }
 
 TEST(Run, ReleasesAfterEachDevice) {
