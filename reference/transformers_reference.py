@@ -73,10 +73,12 @@ def load_model(folder, dtype, device, attention):
 
 
 def rope_base(model):
-    """The base that the loaded model rotates with, from its inverse frequencies: pair 1 turns by
-    base^(-2 / head_dim) a position, and no scaling that we know touches it."""
-    inverse = model.model.rotary_emb.inv_freq
-    return float(inverse[1].double() ** -inverse.numel())
+    """The base that the loaded model rotates with: from its inverse frequencies where they are not scaled
+    (pair 1 turns by base^(-2 / head_dim) a position), else as its own config object gives it."""
+    rotary, config = model.model.rotary_emb, model.config
+    if getattr(rotary, "rope_type", "default") == "default":
+        return float(rotary.inv_freq[1].double() ** -rotary.inv_freq.numel())
+    return float(getattr(config, "rope_theta", None) or config.rope_parameters["rope_theta"])
 
 
 def check_rope_base(model, folder):
@@ -146,6 +148,7 @@ class Engine:
 
     def settings(self):
         """Read from the objects that compute, not from what was asked for."""
+        self.apply_settings()  # another engine may have computed last, with other threads
         config = self.model.config
         dtypes = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in self.model.parameters()})
         rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
