@@ -106,9 +106,10 @@ struct TopValues {
   ColumnValue list[kTop];
   std::size_t count = 0;
 
+  // Of two equal values the one before wins, so that once the list is full only a larger one (or a
+  // NaN) comes in.
   void take(const float* row, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      // Of two equal values the one before wins, so only a larger one (or a NaN) comes in.
       if (count == kTop && row[i] <= list[kTop - 1].value) continue;
       insert({i, row[i]});
     }
@@ -131,7 +132,20 @@ TopValues top_values(const float* row, std::int64_t columns) {
   return top;
 }
 
-// The same for a finite row, given the tiles' maxima: only what may be among them is read.
+// Whether any of the values is not below the bound; compiles to a few vector comparisons.
+bool reaches(const float* values, std::int64_t count, float bound) {
+  int some = 0;
+  for (std::int64_t i = 0; i < count; ++i) some |= static_cast<int>(values[i] >= bound);
+  return some != 0;
+}
+
+void prefetch(const float* begin, const float* end) {
+  constexpr std::int64_t kLine = 16;  // floats
+  for (; begin < end; begin += kLine) __builtin_prefetch(begin);
+}
+
+// The same for a finite row, given the tiles' maxima: only what may be among them is read, and asked
+// for before, since it has left the cache.
 template <class TileMax>
 TopValues top_values(const float* row, std::int64_t columns, const TileMax& tile_max) {
   const std::int64_t tiles = (columns + kTileColumns - 1) / kTileColumns;
@@ -140,11 +154,21 @@ TopValues top_values(const float* row, std::int64_t columns, const TileMax& tile
     const float max = tile_max(tile);
     if (maxima.count < kTop || max > maxima.list[kTop - 1].value) maxima.insert({tile, max});
   }
-  const bool all = maxima.count < kTop;
+  for (std::size_t i = 0; i < maxima.count; ++i) {
+    const std::int64_t begin = maxima.list[i].column * kTileColumns;
+    prefetch(row + begin, row + std::min(begin + kTileColumns, columns));
+  }
+  const float least = maxima.count < kTop ? -std::numeric_limits<float>::infinity()
+                                          : maxima.list[kTop - 1].value;
+  constexpr std::int64_t kPiece = 32;
   TopValues top;
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    if (!all && tile_max(tile) < maxima.list[kTop - 1].value) continue;
-    top.take(row, tile * kTileColumns, std::min((tile + 1) * kTileColumns, columns));
+    if (tile_max(tile) < least) continue;
+    const std::int64_t end = std::min((tile + 1) * kTileColumns, columns);
+    for (std::int64_t i = tile * kTileColumns; i < end; i += kPiece) {
+      const std::int64_t piece = std::min(kPiece, end - i);
+      if (reaches(row + i, piece, least)) top.take(row, i, i + piece);
+    }
   }
   return top;
 }
@@ -260,7 +284,7 @@ struct RowComparison::State {
   // Up to kRowsAtOnce rows, so that `blocks` stays small.
   static constexpr std::int64_t kRowsAtOnce = 64;
   // Blocks that one thread takes in their order, so that each can be fetched during the one before.
-  static constexpr std::int64_t kBlocksAtOnce = 8;
+  static constexpr std::int64_t kBlocksAtOnce = 32;
 
   std::int64_t blocks_per_row() const { return (columns + kBlockColumns - 1) / kBlockColumns; }
   void add_rows(std::span<const std::int64_t> labels, const float* subject, const float* reference);
