@@ -26,6 +26,7 @@ int run_program(int argc, char** argv) {
   add_check(line);
   add_list(line);
   add_logits(line);
+  add_render(line);
   add_record(line);
   add_new(line);
   add_doctor(line);
