@@ -89,9 +89,9 @@ TEST_F(Ledgered, APassAfterAFailWithEqualCodeIsAFail) {
 TEST_F(Ledgered, AForeignSubjectCountsWithItsOwnCode) {
   const Spec spec = registered("EXP-1");
   const auto with = [&](const std::string& subject, double error) {
-    RunOptions options{
-        .reports = project_.reports(), .project = project_, .subject_sha256 = subject};
+    RunOptions options{.reports = project_.reports(), .project = project_};
     options.info.code_sha256 = "c0de";
+    options.info.subject_sha256 = subject;
     std::vector<RunItem> items;
     items.push_back({spec, std::make_unique<testing::FakeExperiment>(
                                std::vector{key("story")}, [=](auto&) { return measured(error); })});
