@@ -251,6 +251,16 @@ TEST_F(Resumed, ARunKilledAfterItsLastComparisonIsOnlyJudged) {
   EXPECT_EQ(read_journal(project_.journal()).attempts[0].result->verdict, "pass");
 }
 
+// The journal has its result already.
+TEST_F(Resumed, ARunInterruptedAfterItsLastComparisonIsNotRecordedTwice) {
+  kill_at_ = "c";
+  const RunResult first = go();
+  EXPECT_EQ(first.summary.exit_code, 130);
+  EXPECT_EQ(resume(first.info.folder).summary.exit_code, 0);
+  EXPECT_THAT(compared_, IsEmpty());
+  EXPECT_THAT(faults(), IsEmpty());
+}
+
 TEST_F(Resumed, RefusesWhatIsNotTheSame) {
   const fs::path folder = killed_at("b");
   const std::string before = testing::text_of(folder / "results.jsonl");
