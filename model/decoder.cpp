@@ -138,14 +138,12 @@ void Decoder::check_call(std::span<const std::int32_t> ids, std::int64_t first_p
 
 Decoder::~Decoder() = default;
 
-Decoder::Workspace& Decoder::workspace(std::int64_t rows, std::int64_t logit_rows) {
+std::unique_ptr<Decoder::Workspace> Decoder::take_workspace(std::int64_t rows, std::int64_t logit_rows) {
   const bool fits = workspace_ != nullptr && workspace_->hidden.whole.shape[0] >= rows &&
                     workspace_->logits.whole.shape[0] >= logit_rows;
-  if (!fits) {
-    workspace_.reset();
-    workspace_ = std::make_unique<Workspace>(config_, backend_, rows, logit_rows);
-  }
-  return *workspace_;
+  if (fits) return std::move(workspace_);
+  workspace_.reset();
+  return std::make_unique<Workspace>(config_, backend_, rows, logit_rows);
 }
 
 void Decoder::attention_block(const Layer& layer, std::int64_t layer_index, const Span& span,
@@ -217,9 +215,9 @@ void Decoder::forward(std::span<const std::int32_t> ids, std::int64_t first_posi
   const auto count = static_cast<std::int64_t>(ids.size());
   rope_.extend(first_position + count);
   const std::int64_t block_rows = std::min(count, options_.rows_per_block);
-  Workspace& work =
-      workspace(block_rows, std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted.size()), 1,
-                                                     options_.logit_rows_per_block));
+  auto workspace = take_workspace(
+      block_rows, std::clamp<std::int64_t>(std::ssize(wanted), 1, options_.logit_rows_per_block));
+  Workspace& work = *workspace;
 
   for (std::int64_t start = 0; start < count; start += block_rows) {
     const Span span{first_position + start, std::min(block_rows, count - start)};
@@ -237,6 +235,7 @@ void Decoder::forward(std::span<const std::int32_t> ids, std::int64_t first_posi
     wanted = wanted.subspan(in_span);
   }
   cache.advance(count);
+  workspace_ = std::move(workspace);
 }
 
 }  // namespace octlm::model

@@ -47,7 +47,7 @@ class Decoder {
 
   // Computes positions [first_position, first_position + ids.size()), attending to the cache and
   // appending to it; delivers the logits of those absolute positions that are in `wanted` (ascending,
-  // inside the call's range; empty = none) to `sink`.
+  // inside the call's range; empty = none) to `sink`, which may itself call forward() with another cache.
   // Throws std::invalid_argument, before anything is computed, when ids is empty or has an id outside
   // [0, vocab_size), when first_position is not cache.length() (a second prompt without reset:
   // huggingface/candle#3381), or when the cache's capacity or the config's position limit is exceeded.
@@ -71,8 +71,9 @@ class Decoder {
     std::int64_t seq;
   };
 
-  // The workspace for blocks of `rows` rows, kept from call to call while it is large enough.
-  Workspace& workspace(std::int64_t rows, std::int64_t logit_rows);
+  // Working space for blocks of `rows` rows: the one kept from the last call when it is large enough. A
+  // call owns it until it ends, so that a sink may call forward() for another cache meanwhile.
+  std::unique_ptr<Workspace> take_workspace(std::int64_t rows, std::int64_t logit_rows);
   void check_call(std::span<const std::int32_t> ids, std::int64_t first_position, const KvCache& cache,
                   std::span<const std::int64_t> wanted) const;
   void attention_block(const Layer& layer, std::int64_t layer_index, const Span& span, KvCache& cache,

@@ -239,6 +239,25 @@ TEST(Decoder, TheSameRequestGivesTheSameBits) {
   }
 }
 
+// Two passes in lock-step, as the harness runs them: the second pass is made inside the sink of the first.
+TEST(Decoder, ASinkMayRunAnotherPass) {
+  Rig rig({}, Arithmetic::kFloat32, {.rows_per_block = 8, .logit_rows_per_block = 2});
+  const auto outer_ids = random_ids(20, rig.vocab(), 1);
+  const auto inner_ids = random_ids(13, rig.vocab(), 2);
+  const auto outer_expected = rig.full(outer_ids);
+  const auto inner_expected = rig.full(inner_ids);
+  std::vector<std::int64_t> wanted(outer_ids.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  std::vector<double> outer, inner;
+  KvCache kv = rig.cache(20);
+  rig.decoder().forward(outer_ids, 0, kv, wanted, [&](auto, const ConstTensorView& logits) {
+    inner = rig.full(inner_ids);
+    outer.insert(outer.end(), logits.as<float>(), logits.as<float>() + logits.shape.elements());
+  });
+  EXPECT_EQ(outer, outer_expected);
+  EXPECT_EQ(inner, inner_expected);
+}
+
 void expect_refused(const std::function<void()>& action, const std::string& part) {
   try {
     action();
