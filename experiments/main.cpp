@@ -33,6 +33,8 @@ int run_program(int argc, char** argv) {
   add_audit(line);
   add_show(line);
   add_logits(line);
+  add_tokenize(line);
+  add_detokenize(line);
   add_render(line);
   add_record(line);
   add_new(line);
