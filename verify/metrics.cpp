@@ -144,8 +144,8 @@ void prefetch(const float* begin, const float* end) {
   for (; begin < end; begin += kLine) __builtin_prefetch(begin);
 }
 
-// The same for a finite row, given the tiles' maxima: only what may be among them is read, and asked
-// for before, since it has left the cache.
+// The same for a finite row, given the tiles' maxima: only what may be among them is read, and
+// asked for before, since it has left the cache.
 template <class TileMax>
 TopValues top_values(const float* row, std::int64_t columns, const TileMax& tile_max) {
   const std::int64_t tiles = (columns + kTileColumns - 1) / kTileColumns;
@@ -158,8 +158,8 @@ TopValues top_values(const float* row, std::int64_t columns, const TileMax& tile
     const std::int64_t begin = maxima.list[i].column * kTileColumns;
     prefetch(row + begin, row + std::min(begin + kTileColumns, columns));
   }
-  const float least = maxima.count < kTop ? -std::numeric_limits<float>::infinity()
-                                          : maxima.list[kTop - 1].value;
+  const float least =
+      maxima.count < kTop ? -std::numeric_limits<float>::infinity() : maxima.list[kTop - 1].value;
   constexpr std::int64_t kPiece = 32;
   TopValues top;
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
@@ -178,9 +178,10 @@ double overlap(const TopValues& a, const TopValues& b, std::size_t k) {
   const std::size_t of = std::min(k, a.count);
   std::size_t common = 0;
   for (std::size_t i = 0; i < of; ++i) {
-    common += static_cast<std::size_t>(
-        std::any_of(b.list, b.list + of,
-                    [&](const ColumnValue& other) { return other.column == a.list[i].column; }));
+    common +=
+        static_cast<std::size_t>(std::any_of(b.list, b.list + of, [&](const ColumnValue& other) {
+          return other.column == a.list[i].column;
+        }));
   }
   return static_cast<double>(common) / static_cast<double>(of);
 }
@@ -336,9 +337,8 @@ RowComparison::State::Row RowComparison::State::put_together(std::int64_t row, c
   const auto tile_of = [&](const auto& maxima, std::int64_t tile) {
     return (own[static_cast<std::size_t>(tile / kBlockTiles)].errors.*maxima)[tile % kBlockTiles];
   };
-  sums.subject = top_values(subject, columns, [&](std::int64_t tile) {
-    return tile_of(&ErrorSums::subject_max, tile);
-  });
+  sums.subject = top_values(
+      subject, columns, [&](std::int64_t tile) { return tile_of(&ErrorSums::subject_max, tile); });
   sums.reference = top_values(reference, columns, [&](std::int64_t tile) {
     return tile_of(&ErrorSums::reference_max, tile);
   });

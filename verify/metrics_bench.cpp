@@ -1,6 +1,7 @@
-// The comparison of logits beside the machine's read bandwidth, in alternation and in one run, on two
-// threads: rows larger than any cache, each value read once. On a machine shared with others the wall
-// clock says little; the ratio of CPU times says what the code costs, the best ratio what it can do.
+// The comparison of logits beside the machine's read bandwidth, in alternation and in one run, on
+// two threads: rows larger than any cache, each value read once. On a machine shared with others
+// the wall clock says little; the ratio of CPU times says what the code costs, the best ratio what
+// it can do.
 //   build/release/bench/metrics_bench [--threads N] [--rows N] [--blocks N]
 #include <time.h>
 
@@ -102,8 +103,9 @@ int bench(int threads, std::int64_t row_count, int blocks) {
   const auto probe = [&] { checksum += read_all(workers, subject) + read_all(workers, reference); };
   double seen = 0;
   RowComparison all(threads, true), without_kl(threads, false);
-  Arm arms[] = {{"element-wise and top-k", 0.8, [&] { without_kl.add_rows(rows, subject, reference); }},
-                {"whole family, with KL", 0.4, [&] { all.add_rows(rows, subject, reference); }}};
+  Arm arms[] = {
+      {"element-wise and top-k", 0.8, [&] { without_kl.add_rows(rows, subject, reference); }},
+      {"whole family, with KL", 0.4, [&] { all.add_rows(rows, subject, reference); }}};
 
   std::vector<double> probe_wall, probe_cpu;
   for (int block = -1; block < blocks; ++block) {  // the first warms up
@@ -123,15 +125,16 @@ int bench(int threads, std::int64_t row_count, int blocks) {
   }
   seen += as_number(all.metrics().at("kl_max@1"));
   std::printf("%s, %d threads, %lld rows x %lld x 2 sides (%.0f MB), %d blocks; checks %g %llu\n",
-              metric_kernels().front()->instruction_set, threads,
-              static_cast<long long>(row_count), static_cast<long long>(kColumns), bytes * 1e-6,
-              blocks, seen, static_cast<unsigned long long>(checksum % 1000));
+              metric_kernels().front()->instruction_set, threads, static_cast<long long>(row_count),
+              static_cast<long long>(kColumns), bytes * 1e-6, blocks, seen,
+              static_cast<unsigned long long>(checksum % 1000));
   std::printf("read probe: %.1f GB/s by the wall, %.1f by CPU time\n", median(probe_wall) * 1e-9,
               median(probe_cpu) * 1e-9);
   for (const Arm& arm : arms) {
-    std::printf("%-24s of the probe: wall median %.2f (best %.2f), CPU time median %.2f; wanted %.1f\n",
-                arm.name, median(arm.wall_ratios), *std::ranges::max_element(arm.wall_ratios),
-                median(arm.cpu_ratios), arm.target);
+    std::printf(
+        "%-24s of the probe: wall median %.2f (best %.2f), CPU time median %.2f; wanted %.1f\n",
+        arm.name, median(arm.wall_ratios), *std::ranges::max_element(arm.wall_ratios),
+        median(arm.cpu_ratios), arm.target);
   }
   return 0;
 }

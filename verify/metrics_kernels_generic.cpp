@@ -1,4 +1,5 @@
-// For any processor. Without a fused instruction the C library computes it: slow, and the same bits.
+// For any processor. Without a fused instruction the C library computes it: slow, and the same
+// bits.
 #include "verify/metrics_kernels.h"
 
 namespace octlm::verify {

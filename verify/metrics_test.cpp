@@ -157,9 +157,8 @@ TEST(RowComparison, AgreesWithTheTextbook) {
 TEST(RowComparison, EqualRowsAreEqual) {
   const Rows rows = random_rows(3, 5000, 3);
   const RowComparison got = compared(rows, rows);
-  for (const char* name :
-       {"max_abs_error@1", "mean_abs_error@1", "rel_l2@1", "max_ulp@1", "kl_max@1", "kl_mean@1",
-        "kl_median@1", "kl_p999@1"}) {
+  for (const char* name : {"max_abs_error@1", "mean_abs_error@1", "rel_l2@1", "max_ulp@1",
+                           "kl_max@1", "kl_mean@1", "kl_median@1", "kl_p999@1"}) {
     EXPECT_EQ(number(got, name), 0) << name;
   }
   EXPECT_EQ(top1(got), (Agreement{3, 3}));
@@ -325,8 +324,8 @@ TEST(RowComparison, TheQuantilesOfKlAreByRank) {
     EXPECT_EQ(number(got, "kl_median@1"), 0);
     EXPECT_EQ(number(got, "kl_p999@1") > 1, bad == 3) << bad << " bad rows";
     EXPECT_EQ(number(got, "kl_max@1") > 1, bad > 0);
-    EXPECT_NEAR(number(got, "kl_mean@1"),
-                number(got, "kl_max@1") * static_cast<double>(bad) / 2000, 1e-15);
+    EXPECT_NEAR(number(got, "kl_mean@1"), number(got, "kl_max@1") * static_cast<double>(bad) / 2000,
+                1e-15);
   }
   // Of an even number of rows the median is the mean of the two in the middle.
   const RowComparison two = compared({{0, 0}, {0, 3}}, {{0, 0}, {0, 0}});

@@ -1,4 +1,5 @@
-// Is 1 + 2 + ... + n equal to n (n + 1) / 2? An experiment without a language model: sums REPORTS [ERROR]
+// Is 1 + 2 + ... + n equal to n (n + 1) / 2? An experiment without a language model: sums REPORTS
+// [ERROR]
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -26,8 +27,12 @@ struct Sums : verify::Experiment {
 };
 
 int main(int argc, char** argv) {
-  const verify::Kind kind = {
-      .name = "sums", .summary = "", .metrics = verify::row_metrics(), .faults = {}, .parts = {}, .read = {}};
+  const verify::Kind kind = {.name = "sums",
+                             .summary = "",
+                             .metrics = verify::row_metrics(),
+                             .faults = {},
+                             .parts = {},
+                             .read = {}};
   const std::vector<verify::Kind> kinds = {kind};
   const auto spec = verify::parse_spec(R"({
     "schema": 1, "id": "EXP-1", "title": "Gauss was right", "kind": "sums", "tags": [],
