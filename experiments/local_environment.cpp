@@ -63,7 +63,7 @@ OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request
                                        .dtype = request.dtype,
                                        .device = request.device,
                                        .attention = request.attention,
-                                       .threads = request.threads > 0 ? request.threads : threads,
+                                       .threads = threads,
                                        .tf32 = request.tf32});
 }
 
