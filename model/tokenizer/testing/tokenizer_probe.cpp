@@ -1,12 +1,10 @@
-// The tokenizer behind a pipe, for tests and comparisons in Python that put a hundred thousand
-// questions.
+// The tokenizer behind a pipe, for tests and comparisons in Python that put a hundred thousand questions.
 //   tokenizer_probe FOLDER
 //   stdin   op (1 byte), size (uint32), payload            until the end of the input
 //   stdout  failed (uint32: 0 or 1), size (uint32), payload (an error's text when failed)
 // Ops: L literal, H as Hugging Face, T written by a template: text -> ids (int32 each)
 //      R rendered: (size | user << 31, text)... -> ids
 //      D decode, S decode without special tokens, B bytes, I one id at a time: ids -> text
-//      P text -> the ends (uint32) of the pieces that are encoded one by one
 //      X the text of a regular expression -> its pieces' ends (uint32) in the text after a NUL byte
 // A lower-case l, h, t, d: the same work, answered by the nanoseconds of processor time (uint64).
 // o: nanoseconds to load FOLDER.
@@ -14,7 +12,6 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -22,7 +19,6 @@
 #include "model/tokenizer/incremental_decoder.h"
 #include "model/tokenizer/pattern.h"
 #include "model/tokenizer/tokenizer.h"
-#include "model/tokenizer/tokenizer_file.h"
 
 namespace {
 
@@ -82,69 +78,36 @@ std::string match_ends(const std::string& payload) {
   return as_bytes(ends);
 }
 
-std::string piece_ends(const std::string& text, const char* folder) {
-  static const TokenizerFile file =
-      read_tokenizer_file(std::filesystem::path(folder) / "tokenizer.json");
-  std::vector<std::uint32_t> ends;
-  std::uint32_t end = 0;
-  file.pre_tokenizer.run(
-      text,
-      [&](std::string_view piece) {
-        ends.push_back(end += static_cast<std::uint32_t>(piece.size()));
-      },
-      [](std::string_view) {});
-  return as_bytes(ends);
-}
-
 // Of this thread's processor time: other programs on the machine do not count.
 template <typename Work>
 std::string nanoseconds(Work work) {
   const auto now = [] {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(time.tv_nsec);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
   };
   const std::uint64_t begin = now();
   work();
   return as_bytes(std::vector<std::uint64_t>{now() - begin});
 }
 
-std::string answer(char op, const std::string& payload, const Tokenizer& tokenizer,
-                   const char* folder) {
+std::string answer(char op, const std::string& payload, const Tokenizer& tokenizer, const char* folder) {
   switch (op) {
-    case 'L':
-      return as_bytes(tokenizer.encode_literal(payload));
-    case 'H':
-      return as_bytes(tokenizer.encode_hf_compatible(payload));
-    case 'T':
-      return as_bytes(tokenizer.encode_rendered(template_text(payload)));
-    case 'R':
-      return as_bytes(tokenizer.encode_rendered(as_rendered(payload)));
-    case 'D':
-      return tokenizer.decode(as_ids(payload));
-    case 'S':
-      return tokenizer.decode(as_ids(payload), {.skip_special = true});
-    case 'B':
-      return tokenizer.decode_bytes(as_ids(payload));
-    case 'I':
-      return incrementally(tokenizer, as_ids(payload));
-    case 'P':
-      return piece_ends(payload, folder);
-    case 'X':
-      return match_ends(payload);
-    case 'l':
-      return nanoseconds([&] { tokenizer.encode_literal(payload); });
-    case 'h':
-      return nanoseconds([&] { tokenizer.encode_hf_compatible(payload); });
-    case 't':
-      return nanoseconds([&, text = template_text(payload)] { tokenizer.encode_rendered(text); });
-    case 'd':
-      return nanoseconds([&, ids = as_ids(payload)] { tokenizer.decode(ids); });
-    case 'o':
-      return nanoseconds([&] { Tokenizer::load(folder); });
-    default:
-      throw std::invalid_argument(std::string("no such op: ") + op);
+    case 'L': return as_bytes(tokenizer.encode_literal(payload));
+    case 'H': return as_bytes(tokenizer.encode_hf_compatible(payload));
+    case 'T': return as_bytes(tokenizer.encode_rendered(template_text(payload)));
+    case 'R': return as_bytes(tokenizer.encode_rendered(as_rendered(payload)));
+    case 'D': return tokenizer.decode(as_ids(payload));
+    case 'S': return tokenizer.decode(as_ids(payload), {.skip_special = true});
+    case 'B': return tokenizer.decode_bytes(as_ids(payload));
+    case 'I': return incrementally(tokenizer, as_ids(payload));
+    case 'X': return match_ends(payload);
+    case 'l': return nanoseconds([&] { tokenizer.encode_literal(payload); });
+    case 'h': return nanoseconds([&] { tokenizer.encode_hf_compatible(payload); });
+    case 't': return nanoseconds([&, text = template_text(payload)] { tokenizer.encode_rendered(text); });
+    case 'd': return nanoseconds([&, ids = as_ids(payload)] { tokenizer.decode(ids); });
+    case 'o': return nanoseconds([&] { Tokenizer::load(folder); });
+    default: throw std::invalid_argument(std::string("no such op: ") + op);
   }
 }
 
@@ -155,8 +118,7 @@ bool read(T& value) {
 
 void reply(std::uint32_t failed, const std::string& payload) {
   const auto size = static_cast<std::uint32_t>(payload.size());
-  std::cout.write(reinterpret_cast<const char*>(&failed), 4)
-      .write(reinterpret_cast<const char*>(&size), 4);
+  std::cout.write(reinterpret_cast<const char*>(&failed), 4).write(reinterpret_cast<const char*>(&size), 4);
   std::cout.write(payload.data(), static_cast<std::streamsize>(payload.size()));
 }
 
