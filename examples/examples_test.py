@@ -3,6 +3,7 @@ import difflib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 PROGRAM = os.environ["OCTLM_PROGRAM"]
 HERE = pathlib.Path(__file__).parent
 SPEC = HERE / "EXP-9001.json"
-PASS, FAIL, REFUSED, ERROR = 0, 1, 2, 4
+PASS, FAIL, REFUSED, UNREGISTERED, ERROR = 0, 1, 2, 3, 4
 
 
 def octlm(*arguments, **variables):
@@ -35,6 +36,17 @@ def checkpoint():
     if not (folder / "model.safetensors").exists():
         pytest.skip("not run: no checkpoint; get it with: ./octlm fetch qwen3-mini-synthetic")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def project(tmp_path_factory):
+    """A root of its own, in which the example is registered: its results count, and the checkout's journal stays as it is."""
+    root = tmp_path_factory.mktemp("project")
+    shutil.copytree(HERE.parent / "experiments" / "registered", root / "experiments" / "registered")
+    shutil.copy(SPEC, root / "experiments" / "registered")
+    os.environ["OCTLM_ROOT"] = str(root)
+    registered = octlm("register", "EXP-9001", "EXP-101", "--prior-results", "none")
+    assert registered.returncode == PASS, registered.stderr
 
 
 @pytest.fixture(scope="session")
@@ -163,7 +175,8 @@ def test_a_recording_answers_for_nothing_else(recording, tmp_path):
     file = tmp_path / "spec.json"
     file.write_text(json.dumps(spec))
     result = octlm("run", file, "--reference", recording, "--out", tmp_path / "out")
-    assert result.returncode == ERROR
+    assert result.returncode == UNREGISTERED
+    assert lines(tmp_path / "out", "experiment")[0]["verdict"] == "error"
     assert "has no logits for these 12 token ids" in (tmp_path / "out" / "results.jsonl").read_text()
     assert octlm("record", SPEC, "--out", recording).returncode == REFUSED, "a recording is not overwritten"
     assert octlm("record", "EXP-101", "--out", tmp_path / "r").returncode == REFUSED

@@ -121,6 +121,17 @@ std::vector<std::string> mismatched_files(const fs::path& folder, const ModelRef
   return mismatches;
 }
 
+nlohmann::json checkpoint_identity(const std::filesystem::path& folder, const ModelReference& model) {
+  if (!model.files.empty()) return model.files;
+  nlohmann::json files = nlohmann::json::object();
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    files[entry.path().filename().string()] = {entry.file_size(),
+                                               entry.last_write_time().time_since_epoch().count()};
+  }
+  return files;
+}
+
 void require_files(const fs::path& folder, const ModelReference& model) {
   const auto mismatches = mismatched_files(folder, model);
   if (mismatches.empty()) return;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ bool is_default_checkpoint(const std::string& id);
 // "model.safetensors: sha256 is ..., the spec names ..." for each file of the model that is absent or
 // another. Hashes the files.
 std::vector<std::string> mismatched_files(const std::filesystem::path& folder, const ModelReference& model);
+
+// Which weights these are, so that a run is resumed on the same ones: the hashes that the model states,
+// else size and time of each file.
+nlohmann::json checkpoint_identity(const std::filesystem::path& folder, const ModelReference& model);
 
 // Throws std::runtime_error that lists mismatched_files, if any: an experiment is about these weights.
 void require_files(const std::filesystem::path& folder, const ModelReference& model);

@@ -4,107 +4,21 @@ Each test runs the program itself. A tiny checkpoint is made with numpy and safe
 of `octlm logits` are held against Transformers in this, another, process.
 """
 import json
-import os
 import pathlib
 import re
 import subprocess
 
 import numpy as np
 import pytest
+from conftest import ERROR, FAIL, PASS, PROGRAM, REFUSED, UNREGISTERED, VOCAB, lines, octlm, one_line, spec
 from safetensors.numpy import load_file, save_file
-
-PROGRAM = os.environ["OCTLM_PROGRAM"]
-HIDDEN, HEADS, KV_HEADS, HEAD_DIM, INTERMEDIATE, VOCAB, LAYERS = 32, 4, 2, 16, 48, 64, 2
-PASS, FAIL, REFUSED, ERROR = 0, 1, 2, 4
-
-
-def octlm(*arguments, stdin="", **keywords):
-    return subprocess.run([PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, text=True,
-                          timeout=120, **keywords)
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory):
-    """A Qwen3 checkpoint of two layers, float32, with norms away from one."""
-    folder = tmp_path_factory.mktemp("tiny")
-    rng = np.random.Generator(np.random.PCG64(5))
-
-    def matrix(*shape):
-        return (rng.standard_normal(shape) * 0.2).astype(np.float32)
-
-    def norm(width):
-        return np.exp(0.3 * rng.standard_normal(width)).astype(np.float32)
-
-    tensors = {"model.embed_tokens.weight": matrix(VOCAB, HIDDEN) * 5, "model.norm.weight": norm(HIDDEN)}
-    for i in range(LAYERS):
-        at = f"model.layers.{i}."
-        tensors |= {
-            at + "input_layernorm.weight": norm(HIDDEN),
-            at + "self_attn.q_proj.weight": matrix(HEADS * HEAD_DIM, HIDDEN),
-            at + "self_attn.k_proj.weight": matrix(KV_HEADS * HEAD_DIM, HIDDEN),
-            at + "self_attn.v_proj.weight": matrix(KV_HEADS * HEAD_DIM, HIDDEN),
-            at + "self_attn.q_norm.weight": norm(HEAD_DIM),
-            at + "self_attn.k_norm.weight": norm(HEAD_DIM),
-            at + "self_attn.o_proj.weight": matrix(HIDDEN, HEADS * HEAD_DIM),
-            at + "post_attention_layernorm.weight": norm(HIDDEN),
-            at + "mlp.gate_proj.weight": matrix(INTERMEDIATE, HIDDEN),
-            at + "mlp.up_proj.weight": matrix(INTERMEDIATE, HIDDEN),
-            at + "mlp.down_proj.weight": matrix(HIDDEN, INTERMEDIATE),
-        }
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps({
-        "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": HIDDEN,
-        "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "head_dim": HEAD_DIM,
-        "intermediate_size": INTERMEDIATE, "vocab_size": VOCAB, "num_hidden_layers": LAYERS,
-        "max_position_embeddings": 128, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "rope_scaling": None,
-        "hidden_act": "silu", "tie_word_embeddings": True, "attention_bias": False,
-        "use_sliding_window": False, "sliding_window": None, "torch_dtype": "float32"}))
-    return folder
-
-
-def spec(**changes):
-    """A small logit_parity experiment on the checkpoint that --model calls `tiny`."""
-    document = {
-        "schema": 1, "id": "EXP-950", "title": "tiny", "kind": "logit_parity", "tags": [], "question": "q",
-        "prediction": "p", "model": {"id": "tiny"},
-        "reference": {"engine": "transformers", "attention": "eager", "dtype": "float32", "tf32": False},
-        "subject": {"engine": "octlm", "dtype": "float32", "devices": ["cpu"], "paths": ["full", "cached:every"]},
-        "cases": [{"name": "five", "token_ids": [1, 5, 9, 2, 60]}], "parameters": {},
-        "criteria": [{"metric": "max_abs_error@1", "at_most": 1e-3, "derivation": "float32 rounding"},
-                     {"metric": "finite@1", "equals": True}],
-        "also_record": [], "must_catch": [], "stop_rule": "s"}
-    return document | changes
-
-
-@pytest.fixture
-def write_spec(tmp_path):
-    def write(**changes):
-        file = tmp_path / "spec.json"
-        file.write_text(json.dumps(spec(**changes)))
-        return file
-
-    return write
-
-
-def lines(folder, kind):
-    parsed = map(json.loads, (folder / "results.jsonl").read_text().splitlines())
-    return [line for line in parsed if line["type"] == kind]
-
-
-def one_line(result, code):
-    """The program ended with `code` and said why in one line."""
-    assert result.returncode == code, result.stdout + result.stderr
-    message = result.stderr.strip()
-    assert message and "\n" not in message, message
-    return message
-
 
 # --- run ---------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_holds_ends_with_0_and_writes_its_record(tiny, write_spec, tmp_path):
+def test_a_run_that_holds_ends_with_0_and_writes_its_record(tiny, claim, tmp_path):
     out = tmp_path / "out"
-    result = octlm("run", write_spec(), "--model", f"tiny={tiny}", "--out", out)
+    result = octlm("run", claim(), "--model", f"tiny={tiny}", "--out", out)
     assert result.returncode == PASS, result.stdout + result.stderr
     comparisons = lines(out, "comparison")
     assert [c["path"] for c in comparisons] == ["full", "cached:every"]
@@ -120,24 +34,32 @@ def test_a_run_that_holds_ends_with_0_and_writes_its_record(tiny, write_spec, tm
 
 
 # quantumlib/Cirq#1945, root-project/root#19299: a failure that exits with 0.
-def test_a_bound_that_does_not_hold_ends_with_1(tiny, write_spec, tmp_path):
+def test_a_bound_that_does_not_hold_ends_with_1(tiny, claim, tmp_path):
     criteria = [{"metric": "max_abs_error@1", "at_most": 1e-12, "derivation": "below rounding, to fail"}]
-    result = octlm("run", write_spec(criteria=criteria), "--model", f"tiny={tiny}", "--out", tmp_path / "out")
+    result = octlm("run", claim(criteria=criteria), "--model", f"tiny={tiny}", "--out", tmp_path / "out")
     assert result.returncode == FAIL
     assert lines(tmp_path / "out", "experiment")[0]["verdict"] == "fail"
 
 
-def test_absent_weights_are_not_run_and_nothing_compared_is_an_error(write_spec, tmp_path):
-    result = octlm("run", write_spec(), "--out", tmp_path / "out")
+def test_what_nobody_registered_runs_and_ends_with_3(tiny, write_spec, tmp_path):
+    result = octlm("run", write_spec(), "--model", f"tiny={tiny}", "--out", tmp_path / "out")
+    assert result.returncode == UNREGISTERED
+    assert lines(tmp_path / "out", "experiment")[0]["verdict"] == "pass"
+    assert lines(tmp_path / "out", "experiment")[0]["label"] == "unregistered"
+    assert "EXP-950 is unregistered" in result.stdout
+
+
+def test_absent_weights_are_not_run_and_nothing_compared_is_an_error(claim, tmp_path):
+    result = octlm("run", claim(), "--out", tmp_path / "out")
     assert result.returncode == ERROR
     experiment = lines(tmp_path / "out", "experiment")[0]
     assert experiment["verdict"] == "not_run"
     assert "./octlm fetch tiny" in result.stdout
 
 
-def test_a_required_device_that_is_absent_is_an_error(tiny, write_spec, tmp_path):
+def test_a_required_device_that_is_absent_is_an_error(tiny, claim, tmp_path):
     subject = spec()["subject"] | {"devices": ["cpu", "cuda"]}
-    file = write_spec(subject=subject)
+    file = claim(subject=subject)
     arguments = ["run", file, "--model", f"tiny={tiny}"]
     result = octlm(*arguments, "--out", tmp_path / "a")
     assert result.returncode == PASS
@@ -227,7 +149,7 @@ def no_config(folder):
 @pytest.mark.parametrize("damage, says", [
     (truncate, "model.safetensors"), (endless_header, "header"), (poison, "model.norm.weight"),
     (lose, "model.layers.1.mlp.up_proj.weight"), (unknown_scaling, "banana"), (no_config, "config.json")])
-def test_a_damaged_checkpoint_is_one_error_and_the_run_goes_on(damage, says, tiny, write_spec, tmp_path):
+def test_a_damaged_checkpoint_is_one_error_and_the_run_goes_on(damage, says, tiny, claim, tmp_path):
     bad = tmp_path / "bad"
     bad.mkdir()
     for file in tiny.iterdir():
@@ -238,7 +160,7 @@ def test_a_damaged_checkpoint_is_one_error_and_the_run_goes_on(damage, says, tin
     assert result.returncode == ERROR, result.stderr
     assert says in result.stderr.splitlines()[0] or says in result.stderr
     assert not out.exists()
-    result = octlm("run", write_spec(), "--model", f"tiny={bad}", "--out", tmp_path / "out")
+    result = octlm("run", claim(), "--model", f"tiny={bad}", "--out", tmp_path / "out")
     assert result.returncode == ERROR
     assert lines(tmp_path / "out", "experiment")[0]["verdict"] == "error"
 

@@ -35,6 +35,7 @@ struct EngineRequest {
   std::string device;  // "cpu"
   std::string attention = {};  // reference only: "eager", "sdpa"
   bool tf32 = false;      // reference only
+  int threads = 0;        // reference only; 0 = as many as the environment has for it
 };
 
 template <class T>

@@ -63,7 +63,7 @@ OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request
                                        .dtype = request.dtype,
                                        .device = request.device,
                                        .attention = request.attention,
-                                       .threads = threads,
+                                       .threads = request.threads > 0 ? request.threads : threads,
                                        .tf32 = request.tf32});
 }
 

@@ -5,6 +5,7 @@
 
 #include "experiments/commands/commands.h"
 #include "reference/python.h"
+#include "verify/ledger.h"
 #include "verify/provenance.h"
 #include "verify/runner.h"
 #include "verify/strict_json.h"
@@ -25,7 +26,16 @@ int run_program(int argc, char** argv) {
   add_run(line);
   add_check(line);
   add_list(line);
+  add_register(line);
+  add_amend(line);
+  add_withdraw(line);
+  add_publish(line);
+  add_audit(line);
+  add_show(line);
   add_logits(line);
+  add_tokenize(line);
+  add_detokenize(line);
+  add_render(line);
   add_record(line);
   add_new(line);
   add_doctor(line);
@@ -43,6 +53,8 @@ int run_program(int argc, char** argv) {
     return report("", error, octlm::verify::kExitRefused);
   } catch (const std::invalid_argument& error) {
     return report("", error, octlm::verify::kExitRefused);
+  } catch (const octlm::verify::LedgerInvalid& error) {
+    return report("", error, octlm::verify::kExitUnregistered);
   } catch (const std::bad_alloc& error) {
     return report("out of memory: ", error, octlm::verify::kExitError);
   } catch (const std::exception& error) {

@@ -26,10 +26,6 @@ bool matches(const std::string& argument, const verify::Spec& spec) {
   return fnmatch(argument.c_str(), spec.id.c_str(), 0) == 0;
 }
 
-bool is_file(const std::string& argument) {
-  return argument.ends_with(".json") || argument.find('/') != std::string::npos;
-}
-
 std::string ids_of(const std::vector<verify::Spec>& specs) {
   std::string ids;
   for (const auto& spec : specs) ids += (ids.empty() ? "" : ", ") + spec.id;
@@ -37,6 +33,10 @@ std::string ids_of(const std::vector<verify::Spec>& specs) {
 }
 
 }  // namespace
+
+bool is_file(const std::string& argument) {
+  return argument.ends_with(".json") || argument.find('/') != std::string::npos;
+}
 
 std::vector<verify::Spec> select_specs(const fs::path& folder, const std::vector<std::string>& arguments,
                                        const std::vector<verify::Kind>& kinds) {

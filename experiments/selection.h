@@ -10,6 +10,9 @@
 
 namespace octlm::experiments {
 
+// Is this argument the path of a spec file?
+bool is_file(const std::string& argument);
+
 // Each argument is an id ("EXP-102"), a glob over ids ("EXP-10*"), the path of a spec file, or
 // "tag:TAG". None at all: every spec of `folder` that is not tagged "slow". In the order of ids, each
 // once. Throws std::invalid_argument when an argument matches nothing, naming what there is;

@@ -36,6 +36,8 @@
 namespace octlm::reference {
 namespace {
 
+// A lost thread of two nearly doubles the time; two undisturbed runs of one program agree to some
+// percent. The bound stands between.
 constexpr double kBound = 1.3;
 constexpr std::size_t kBlocks = 15;
 constexpr double kQuietShare = 0.05;  // of the time that plain Python's threads waited for a core

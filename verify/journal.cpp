@@ -63,6 +63,11 @@ bool compared_nothing(const Attempt& attempt) {
 
 }  // namespace
 
+std::string attempt_code(const std::string& code_sha256, const std::string& subject_sha256) {
+  if (subject_sha256.empty()) return code_sha256;
+  return sha256(code_sha256 + "\n" + subject_sha256 + "\n");
+}
+
 const Attempt* Journal::find(const std::string& intent_sha256) const {
   const auto found = std::find_if(attempts.begin(), attempts.end(),
                                   [&](const Attempt& one) { return one.sha256 == intent_sha256; });

@@ -20,10 +20,14 @@ namespace octlm::verify {
 // Attempts with the same key are attempts at the same thing.
 struct AttemptKey {
   std::string spec_sha256;
-  std::string code_sha256;  // of this program, and of a foreign subject where there is one
+  std::string code_sha256;  // attempt_code
   std::string device;
   friend bool operator==(const AttemptKey&, const AttemptKey&) = default;
 };
+
+// The code of an attempt: the program's, together with that of a foreign subject where there is
+// one.
+std::string attempt_code(const std::string& code_sha256, const std::string& subject_sha256);
 
 struct Intent {
   AttemptKey key;

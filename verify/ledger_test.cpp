@@ -57,8 +57,14 @@ TEST_F(LedgerFile, EachLineNamesTheOneBeforeItInItsChain) {
 
 TEST_F(LedgerFile, TheHeadIsOfTheSortedHeads) {
   std::vector<std::string> heads = {sha256(all_[3]), sha256(all_[1])};
+  for (int i = 3; i < 9; ++i) {
+    registered("EXP-" + std::to_string(i));
+    heads.push_back(sha256(ledger_lines().back()));
+  }
   std::sort(heads.begin(), heads.end());
-  EXPECT_EQ(ledger().head(), sha256(heads[0] + "\n" + heads[1] + "\n"));
+  std::string text;
+  for (const std::string& head : heads) text += head + "\n";
+  EXPECT_EQ(ledger().head(), sha256(text));
 }
 
 // Two branches that registered different experiments: the lines may come in either order.
@@ -148,6 +154,9 @@ TEST_F(LedgerFile, RefusesLinesThatAreNoLines) {
        R"({"computed":false,"declared":false,"source":""}})"}) {
     EXPECT_THAT(fault_of({all_[1], line}), HasSubstr("line 2")) << line;
   }
+  auto boundless = nlohmann::json::parse(all_[1]);
+  boundless["spec"]["criteria"][0].erase("at_most");
+  EXPECT_THAT(fault_of({boundless.dump()}), HasSubstr("expected one bound"));
   auto unknown = nlohmann::json::parse(all_[1]);
   unknown["approved"] = true;
   EXPECT_THAT(fault_of({unknown.dump()}), HasSubstr("approved"));

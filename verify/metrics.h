@@ -1,18 +1,20 @@
 // The metrics: versioned definitions, and one streaming pass that computes the whole family.
-// A changed definition is a new version; a version never changes.
+// A changed definition is a new version; a version never changes. Formulas, ties and accuracy:
+// docs/metrics.md.
 //
 // With s, r the subject's and the reference's logits over all rows added (float32, compared in
-// float64):
+// float64) and KL of a row = KL(softmax(r) || softmax(s)) in nats:
 //   max_abs_error@1     max |s - r|
 //   mean_abs_error@1    mean |s - r|
 //   rel_l2@1            ||s - r||_2 / ||r||_2 over all rows; 0 when s = r = 0, inf when only r = 0
 //   max_ulp@1           max distance in float32 ulps: how many floats lie between; -0 is +0
-//   kl_max@1            max over rows of KL(softmax(r) || softmax(s)), in nats
-//   top1_agreement@1    rows whose largest logit has the same column, of all rows; lowest column on
-//   ties finite@1            every s and every r is finite
-// When one s or r is not finite, finite@1 is false, top1_agreement@1 is 0 of all rows, and every
-// other metric is NaN: nothing that saw a NaN can hold a bound. With no row at all there is no
-// metric.
+//   kl_max@1, kl_mean@1, kl_median@1, kl_p999@1     over the rows
+//   top1_agreement@1    rows whose largest logit has the same column, of all rows
+//   top5_overlap@1, top10_overlap@1     smallest share over the rows of the k largest in common
+//   finite@1            every s and every r is finite
+// Of equal logits the lowest column is the largest. When one s or r is not finite, finite@1 is
+// false, top1_agreement@1 is 0 of all rows, and every other metric is NaN: nothing that saw a NaN
+// can hold a bound. With no row at all there is no metric.
 #pragma once
 
 #include <cstdint>
@@ -67,12 +69,14 @@ struct Place {
 // reference_top5}: the `worst` of results.jsonl, less the text, which a kind adds.
 nlohmann::json place_json(const Place& place);
 
-// Accumulates rows. Memory does not grow with the rows added, and the result has the same bits for
-// any number of threads and any division into blocks. Not for use from several threads at once.
+// Accumulates rows. Of each it keeps eight bytes, its KL; and the result has the same bits for any
+// number of threads, any division into blocks and any instruction set, but for what the C library's
+// exp and log add to the KL. Not for use from several threads at once.
 class RowComparison {
  public:
-  // threads = 0: as many as the machine has.
-  explicit RowComparison(int threads = 0);
+  // threads = 0: as many as the machine has. Without KL there are no kl_* metrics, and it is twice
+  // as fast.
+  explicit RowComparison(int threads = 0, bool with_kl = true);
   ~RowComparison();
   RowComparison(RowComparison&&) noexcept;
   RowComparison& operator=(RowComparison&&) noexcept;

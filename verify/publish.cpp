@@ -120,7 +120,9 @@ std::string publication_lines(const RunFile& run, const Ledger& ledger, const Jo
                               Json fields) {
   try {
     fields["run"] = run.folder.filename().string();
-    fields["code_sha256"] = run.run().at("code_sha256");
+    const Json& subject = run.run().at("subject_sha256");
+    fields["code_sha256"] = attempt_code(run.run().at("code_sha256"),
+                                         subject.is_string() ? subject.get<std::string>() : "");
     std::string lines;
     for (const Json* experiment : run.of_type("experiment")) {
       lines += publication_line(*experiment, ledger, fields, journal);

@@ -88,6 +88,8 @@ nlohmann::json run_line(const RunInfo& info) {
       {"commit", info.commit},
       {"dirty", info.dirty ? nlohmann::json(*info.dirty) : nlohmann::json(nullptr)},
       {"code_sha256", info.code_sha256},
+      {"subject_sha256",
+       info.subject_sha256.empty() ? nlohmann::json(nullptr) : nlohmann::json(info.subject_sha256)},
       {"command", info.command},
       {"started", info.started},
       {"ledger_head", or_null(info.ledger_head)},

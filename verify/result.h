@@ -114,6 +114,7 @@ struct ExperimentResult {
 
 struct RunInfo {
   std::string version, commit, code_sha256;
+  std::string subject_sha256;                // of a subject that is not of this code; "" of our own
   std::optional<bool> dirty;                 // absent: not a git checkout
   std::string command;                       // the command line, to repeat it
   std::string started;                       // UTC, "2026-01-31T12:00:00Z"

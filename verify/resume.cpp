@@ -46,6 +46,10 @@ Interrupted::Interrupted(const std::filesystem::path& folder)
 void Interrupted::require_same(const RunInfo& now) const {
   const nlohmann::json& then = run();
   require_equal(folder(), "the code's sha256", then.value("code_sha256", ""), now.code_sha256);
+  const auto subject = then.find("subject_sha256");
+  const bool foreign = subject != then.end() && subject->is_string();
+  require_equal(folder(), "the subject's sha256", foreign ? *subject : nlohmann::json(""),
+                now.subject_sha256);
   require_equal(folder(), "the processor",
                 processor(then.value("environment", nlohmann::json::object())),
                 processor(now.environment));

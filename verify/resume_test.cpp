@@ -89,9 +89,9 @@ TEST_F(Ledgered, APassAfterAFailWithEqualCodeIsAFail) {
 TEST_F(Ledgered, AForeignSubjectCountsWithItsOwnCode) {
   const Spec spec = registered("EXP-1");
   const auto with = [&](const std::string& subject, double error) {
-    RunOptions options{
-        .reports = project_.reports(), .project = project_, .subject_sha256 = subject};
+    RunOptions options{.reports = project_.reports(), .project = project_};
     options.info.code_sha256 = "c0de";
+    options.info.subject_sha256 = subject;
     std::vector<RunItem> items;
     items.push_back({spec, std::make_unique<testing::FakeExperiment>(
                                std::vector{key("story")}, [=](auto&) { return measured(error); })});
@@ -249,6 +249,16 @@ TEST_F(Resumed, ARunKilledAfterItsLastComparisonIsOnlyJudged) {
   EXPECT_EQ(got.summary.exit_code, 0);
   EXPECT_EQ(read_journal(project_.journal()).attempts.size(), 1U);
   EXPECT_EQ(read_journal(project_.journal()).attempts[0].result->verdict, "pass");
+}
+
+// The journal has its result already.
+TEST_F(Resumed, ARunInterruptedAfterItsLastComparisonIsNotRecordedTwice) {
+  kill_at_ = "c";
+  const RunResult first = go();
+  EXPECT_EQ(first.summary.exit_code, 130);
+  EXPECT_EQ(resume(first.info.folder).summary.exit_code, 0);
+  EXPECT_THAT(compared_, IsEmpty());
+  EXPECT_THAT(faults(), IsEmpty());
 }
 
 TEST_F(Resumed, RefusesWhatIsNotTheSame) {

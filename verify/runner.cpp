@@ -15,7 +15,6 @@
 #include "verify/report_jsonl.h"
 #include "verify/report_markdown.h"
 #include "verify/resume.h"
-#include "verify/sha256.h"
 
 namespace octlm::verify {
 namespace {
@@ -390,11 +389,6 @@ std::string uncounted_label(const RunResult& run) {
   return first + (more > 0 ? " (and " + std::to_string(more) + " more)" : "");
 }
 
-std::string attempt_code(const RunOptions& options) {
-  if (options.subject_sha256.empty()) return options.info.code_sha256;
-  return sha256(options.info.code_sha256 + "\n" + options.subject_sha256 + "\n");
-}
-
 // The run that `options` go on with, if any; refuses what differs.
 std::optional<Interrupted> interrupted_run(const RunOptions& options, RunInfo& info) {
   if (!options.resume) return std::nullopt;
@@ -448,7 +442,8 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   for (const RunItem& item : items) result.info.specs[item.spec.id] = item.spec.sha256;
   const std::optional<Interrupted> earlier = interrupted_run(options, result.info);
   if (!earlier) result.info.folder = create_run_folder(options);
-  log.start_run(result.info.folder, attempt_code(options));
+  log.start_run(result.info.folder,
+                attempt_code(result.info.code_sha256, result.info.subject_sha256));
   if (earlier) earlier->rewrite(result.info);
   JsonlReport jsonl(result.info.folder / "results.jsonl");
   MarkdownReport markdown(result.info.folder / "summary.md");

@@ -52,8 +52,6 @@ struct RunOptions {
   // Whose ledger labels the results and whose journal records the attempts. Without one everything
   // is unregistered, and counts.
   std::optional<Project> project = {};
-  // sha256 of a subject that is not of this code: attempts are counted for the two together.
-  std::string subject_sha256 = {};
   // The folder of an interrupted run to go on with, in place of a new one.
   std::optional<std::filesystem::path> resume = {};
   std::vector<Report*> more_reports = {};  // beside results.jsonl and summary.md: the console

@@ -4,26 +4,40 @@
 #include <map>
 #include <memory>
 
+#include "experiments/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/dry_run.h"
+#include "experiments/history_text.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
-#include "verify/criteria.h"
+#include "verify/registration.h"
 #include "verify/runner.h"
+#include "verify/standing.h"
 
 namespace octlm::experiments {
 namespace {
+
+// What the ledger has of it, and what an amendment would be.
+void say_standing(const verify::Spec& spec) {
+  const verify::Project project = this_project();
+  const auto ledger = verify::read_ledger(project.ledger());
+  verify::require_valid(ledger, project.ledger().string());
+  const auto& chain = ledger.chain(spec.id);
+  const auto trust = verify::standing(chain, spec.sha256);
+  std::cout << trust.label << (trust.why.empty() ? "" : ": " + trust.why) << '\n';
+  const auto* claim = verify::claim_of(chain);
+  if (claim == nullptr || claim->fields["spec"] == spec.raw) return;
+  const auto made = verify::changes_since(*claim, spec);
+  std::cout << "since " << claim->time << " it changed, a " << made.class_name() << ":\n"
+            << changes_text(made, "  ");
+}
 
 int check(const std::string& file, const std::vector<std::string>& models) {
   LocalOptions local;
   for (const std::string& model : models) add_model_path(local.models, model);
   const Environment environment = local_environment(local);
   const auto kinds = all_kinds(environment);
-  const auto spec = verify::read_spec(file, kinds);
-  const auto experiment = verify::find_kind(spec.kind, kinds, file).read(spec);
-  const auto plan = experiment->comparisons();
-  const std::string fault = verify::plan_fault(spec, plan);
-  if (!fault.empty()) throw verify::SpecError(file + ": " + fault);
+  const auto [spec, plan] = checked_spec(spec_file(file), kinds);
   std::map<std::string, int> by_device;
   for (const auto& key : plan) ++by_device[key.device];
   std::cout << spec.id << ": " << spec.kind << ", " << spec.criteria.size() << " criteria";
@@ -31,6 +45,7 @@ int check(const std::string& file, const std::vector<std::string>& models) {
     std::cout << ", " << count << " comparisons on " << device;
   }
   std::cout << "\nsha256 " << spec.sha256 << '\n';
+  say_standing(spec);
   print_dry_run(std::cout, spec, plan, environment);
   return verify::kExitPass;
 }

@@ -2,20 +2,34 @@
 #include <iostream>
 #include <memory>
 
+#include "experiments/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
 #include "experiments/selection.h"
 #include "verify/metrics.h"
 #include "verify/runner.h"
+#include "verify/standing.h"
 
 namespace octlm::experiments {
 namespace {
 
+// Twelve letters wide.
+std::string state_text(const verify::Trust& trust) {
+  std::string text = trust.label;
+  if (trust.why.starts_with("withdrawn")) text = "withdrawn";
+  if (trust.label == "unregistered" && trust.why.starts_with("its spec")) text = "edited";
+  text.resize(12, ' ');
+  return text;
+}
+
 void list_experiments(const std::vector<verify::Kind>& kinds) {
-  auto everything = select_specs(checkout_root() / "experiments" / "registered", {"*"}, kinds);
-  for (const auto& spec : everything) {
-    std::cout << spec.id << "  " << spec.kind << "  " << spec.title << '\n';
+  const verify::Project project = this_project();
+  const auto ledger = verify::read_ledger(project.ledger());
+  verify::require_valid(ledger, project.ledger().string());
+  for (const auto& spec : select_specs(project.registered(), {"*"}, kinds)) {
+    const auto trust = verify::standing(ledger.chain(spec.id), spec.sha256);
+    std::cout << spec.id << "  " << state_text(trust) << "  " << spec.kind << "  " << spec.title << '\n';
   }
 }
 

@@ -12,12 +12,12 @@
 
 #include "experiments/checkpoint_store.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/filter.h"
 #include "experiments/local_environment.h"
 #include "experiments/logits_file.h"
 #include "experiments/octlm_engine.h"
 #include "experiments/kinds/spec_parts.h"
 #include "reference/path.h"
-#include "verify/runner.h"
 #include "verify/strict_json.h"
 
 namespace octlm::experiments {
@@ -32,11 +32,9 @@ struct LogitsArguments {
   bool capabilities = false;
 };
 
-reference::LogitRequest read_request(const std::string& text, const std::string& where,
-                                     const reference::Path& path) {
-  const auto document = verify::parse_strict(text, where);
+reference::LogitRequest read_request(const verify::Reader& line, const reference::Path& path) {
   reference::LogitRequest request{.token_ids = {}, .path = path, .positions = {}};
-  verify::Reader(document, where).object([&](verify::ObjectReader& members) {
+  line.object([&](verify::ObjectReader& members) {
     request.token_ids = read_token_ids(members.required("ids"));
     if (const auto positions = members.optional("positions")) {
       for (const auto& item : positions->non_empty_array()) {
@@ -81,10 +79,6 @@ nlohmann::json answer(const reference::LogitRequest& request, const std::string&
   return reply;
 }
 
-void print(const nlohmann::json& line) {
-  std::cout << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
-}
-
 nlohmann::json capabilities_line() {
   const auto capabilities = octlm_capabilities();
   return {{"name", "octlm"}, {"version", octlm_version()}, {"dtypes", capabilities.dtypes},
@@ -93,28 +87,17 @@ nlohmann::json capabilities_line() {
 
 int logits(const LogitsArguments& arguments) {
   const auto path = reference::Path::parse(arguments.path);
-  if (arguments.capabilities) print(capabilities_line());
+  if (arguments.capabilities) print_line(std::cout, capabilities_line());
   LogitsFile file(arguments.out);
   const auto engine = make_octlm_engine({.folder = resolve_model_argument(arguments.model),
                                          .dtype = arguments.dtype,
                                          .device = arguments.device,
                                          .threads = available_cpus(),
                                          .instruction_set = ""});
-  int exit_code = verify::kExitPass;
-  std::string line;
-  for (std::int64_t number = 0; std::getline(std::cin, line); ++number) {
-    nlohmann::json reply;
-    try {
-      reply = answer(read_request(line, "stdin:" + std::to_string(number + 1), path),
-                     "logits." + std::to_string(number), *engine, file, arguments.capabilities);
-    } catch (const std::invalid_argument& error) {
-      reply = {{"error", error.what()}};
-    } catch (const verify::SpecError& error) {
-      reply = {{"error", error.what()}};
-    }
-    if (reply.contains("error")) exit_code = verify::kExitError;
-    print(reply);
-  }
+  const int exit_code = run_filter(std::cin, std::cout, [&](const verify::Reader& line, std::int64_t number) {
+    return answer(read_request(line, path), "logits." + std::to_string(number), *engine, file,
+                  arguments.capabilities);
+  });
   file.finish();
   return exit_code;
 }

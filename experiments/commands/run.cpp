@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "experiments/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/spec_parts.h"
@@ -15,7 +16,9 @@
 #include "reference/process.h"
 #include "verify/provenance.h"
 #include "verify/report_console.h"
+#include "verify/run_file.h"
 #include "verify/runner.h"
+#include "verify/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -29,6 +32,7 @@ struct RunArguments {
   double subject_timeout_s = 600;
   std::string reference = "transformers";
   std::string out;
+  std::string resume;
 };
 
 void add_options(CLI::App& command, RunArguments& arguments) {
@@ -51,6 +55,52 @@ void add_options(CLI::App& command, RunArguments& arguments) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_option("--out", arguments.out, "folder of the reports (default: reports/<time>)");
+  command.add_option("--resume", arguments.resume,
+                     "folder of an interrupted run: go on with it, with its arguments");
+}
+
+// What the run line keeps of the arguments. Paths are made absolute: a run may be resumed from
+// elsewhere.
+nlohmann::json request_json(const RunArguments& arguments) {
+  const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
+  std::vector<std::string> selection, models;
+  for (const auto& one : arguments.selection) selection.push_back(is_file(one) ? absolute(one) : one);
+  for (const auto& one : arguments.models) {
+    const auto at = one.find('=') + 1;
+    models.push_back(one.substr(0, at) + absolute(one.substr(at)));
+  }
+  const bool recorded = arguments.reference != "transformers";
+  return {{"selection", selection},
+          {"models", models},
+          {"devices", arguments.devices},
+          {"require", arguments.require},
+          {"subject", arguments.subject},
+          {"subject_timeout_s", arguments.subject_timeout_s},
+          {"reference", recorded ? absolute(arguments.reference) : arguments.reference}};
+}
+
+// The arguments of the run that --resume names; nothing beside it may be given.
+RunArguments resumed_arguments(const RunArguments& given) {
+  RunArguments only;
+  only.resume = given.resume;
+  const bool more = !given.selection.empty() || !given.models.empty() || !given.devices.empty() ||
+                    !given.require.empty() || given.reference != only.reference || !given.out.empty() ||
+                    given.subject != only.subject;
+  if (more) throw std::invalid_argument("--resume takes the arguments of the run: give it alone");
+  const auto run = verify::read_run_file(given.resume).run();
+  try {
+    const auto& request = run.at("request");
+    only.selection = request.at("selection");
+    only.models = request.at("models");
+    only.devices = request.at("devices");
+    only.require = request.at("require");
+    only.reference = request.at("reference");
+    only.subject = request.at("subject");
+    only.subject_timeout_s = request.at("subject_timeout_s");
+  } catch (const nlohmann::json::exception&) {
+    throw std::invalid_argument(given.resume + ": does not say with which arguments it was run");
+  }
+  return only;
 }
 
 LocalOptions local_options(const RunArguments& arguments) {
@@ -72,7 +122,17 @@ LocalOptions local_options(const RunArguments& arguments) {
   return options;
 }
 
-std::filesystem::path registered_folder() { return checkout_root() / "experiments" / "registered"; }
+std::filesystem::path registered_folder() { return this_project().registered(); }
+
+// Which subject this is, for counting attempts: the words of its command, and the bytes of those that
+// are files. "" for our own decoder, which is in the program's code.
+std::string subject_sha256(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) {
+    text += word + "\n" + (std::filesystem::is_regular_file(word) ? verify::sha256_file(word) : "") + "\n";
+  }
+  return text.empty() ? "" : verify::sha256(text);
+}
 
 verify::RunInfo run_info(const std::string& command) {
   const auto checkout = verify::checkout_state(checkout_root());
@@ -86,7 +146,8 @@ verify::RunInfo run_info(const std::string& command) {
   return info;
 }
 
-int run(const RunArguments& arguments, const std::string& command) {
+int run(const RunArguments& given, const std::string& command) {
+  const RunArguments arguments = given.resume.empty() ? given : resumed_arguments(given);
   const LocalOptions local = local_options(arguments);
   const Environment environment = local_environment(local);
   const auto kinds = all_kinds(environment);
@@ -104,12 +165,17 @@ int run(const RunArguments& arguments, const std::string& command) {
   options.devices = arguments.devices;
   options.require = arguments.require;
   options.info = run_info(command);
+  options.info.request = request_json(arguments);
+  options.project = this_project();
+  options.info.subject_sha256 = subject_sha256(local.subject);
+  if (!arguments.resume.empty()) options.resume = arguments.resume;
   options.more_reports = {&console};
   return verify::run(options, items).summary.exit_code;
 }
 
 // For the launcher: the checkpoints that it can make and that this selection lacks.
-int print_missing_checkpoints(const RunArguments& arguments) {
+int print_missing_checkpoints(const RunArguments& given) {
+  const RunArguments arguments = given.resume.empty() ? given : resumed_arguments(given);
   const LocalOptions local = local_options(arguments);
   const Environment environment = local_environment(local);
   std::set<std::string> missing;

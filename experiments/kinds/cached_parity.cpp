@@ -66,7 +66,12 @@ class CachedParity final : public verify::Experiment {
     if (auto* absent = std::get_if<verify::NotRun>(&engine)) return *absent;
     require_files(folder, model_);
     engine_ = std::move(std::get<std::unique_ptr<reference::Engine>>(engine));
+    checkpoint_ = checkpoint_identity(folder, model_);
     return std::nullopt;
+  }
+
+  nlohmann::json identity() const override {
+    return {{"checkpoint", checkpoint_}, {"subject", engine_identity(*engine_)}};
   }
 
   verify::Outcome compare(const verify::ComparisonKey& key) override {
@@ -76,7 +81,9 @@ class CachedParity final : public verify::Experiment {
     const LogitSide split{*engine_, {ids, path, {}}};
     const LogitSide whole{*engine_, {ids, reference::Path::full(), {}}};
     if (auto reason = unsupported(split, whole)) return *reason;
-    return compare_logits(split, whole);
+    auto measurement = compare_logits(split, whole);
+    measurement.record["model"] = model_.id;
+    return measurement;
   }
 
   void release() override { engine_.reset(); }
@@ -88,6 +95,7 @@ class CachedParity final : public verify::Experiment {
   std::vector<std::int32_t> token_ids_;
   std::vector<LengthCase> cases_;
   std::unique_ptr<reference::Engine> engine_;
+  nlohmann::json checkpoint_;
 };
 
 }  // namespace

@@ -47,6 +47,10 @@ class CheckpointLoad final : public verify::Experiment {
     return std::nullopt;
   }
 
+  nlohmann::json identity() const override {
+    return {{"checkpoint", checkpoint_identity(folder_, model_)}};
+  }
+
   verify::Outcome compare(const verify::ComparisonKey&) override {
     const auto start = std::chrono::steady_clock::now();
     const auto checkpoint = model::Checkpoint::open(folder_);

@@ -3,11 +3,13 @@
 #include "experiments/kinds/cached_parity.h"
 #include "experiments/kinds/checkpoint_load.h"
 #include "experiments/kinds/logit_parity.h"
+#include "experiments/kinds/noise_floor.h"
 
 namespace octlm::experiments {
 
 std::vector<verify::Kind> all_kinds(const Environment& environment) {
-  return {checkpoint_load(environment), logit_parity(environment), cached_parity(environment)};
+  return {checkpoint_load(environment), logit_parity(environment), cached_parity(environment),
+          noise_floor(environment)};
 }
 
 }  // namespace octlm::experiments

@@ -54,7 +54,14 @@ class LogitParity final : public verify::Experiment {
     if (auto* absent = std::get_if<verify::NotRun>(&reference)) return *absent;
     subject_ = std::move(std::get<std::unique_ptr<reference::Engine>>(subject));
     reference_ = std::move(std::get<std::unique_ptr<reference::Engine>>(reference));
+    checkpoint_ = checkpoint_identity(folder, model_);
     return std::nullopt;
+  }
+
+  nlohmann::json identity() const override {
+    return {{"checkpoint", checkpoint_},
+            {"subject", engine_identity(*subject_)},
+            {"reference", engine_identity(*reference_)}};
   }
 
   verify::Outcome compare(const verify::ComparisonKey& key) override {
@@ -63,7 +70,9 @@ class LogitParity final : public verify::Experiment {
     const LogitSide subject{*subject_, {token_case->token_ids, path, {}}};
     const LogitSide reference{*reference_, {token_case->token_ids, reference::Path::full(), {}}};
     if (auto reason = unsupported(subject, reference)) return *reason;
-    return compare_logits(subject, reference);
+    auto measurement = compare_logits(subject, reference);
+    measurement.record["model"] = model_.id;
+    return measurement;
   }
 
   void release() override {
@@ -79,6 +88,7 @@ class LogitParity final : public verify::Experiment {
   std::vector<TokenCase> cases_;
   std::unique_ptr<reference::Engine> subject_;
   std::unique_ptr<reference::Engine> reference_;
+  nlohmann::json checkpoint_;
 };
 
 }  // namespace

@@ -32,13 +32,15 @@ std::vector<const Value*> bind(std::string_view function, const Arguments& argum
 
 const Text& string_of(std::string_view function, const Value& value) {
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
-  if (!value.string()) refuse(function, "needs a string, not '" + std::string(value.type_name()) + "'");
+  if (!value.string())
+    refuse(function, "needs a string, not '" + std::string(value.type_name()) + "'");
   return *value.string();
 }
 
 std::int64_t integer_of(std::string_view function, const Value& value) {
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
-  if (!value.integer()) refuse(function, "needs an integer, not '" + std::string(value.type_name()) + "'");
+  if (!value.integer())
+    refuse(function, "needs an integer, not '" + std::string(value.type_name()) + "'");
   return *value.integer();
 }
 

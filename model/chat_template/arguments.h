@@ -10,8 +10,9 @@
 
 namespace octlm::model::jinja {
 
-// arguments[i] is that of parameter i, nullptr if it was left out. A parameter whose name starts with '/'
-// is taken by position only. Throws TemplateError when there are too many, one twice, or an unknown name.
+// arguments[i] is that of parameter i, nullptr if it was left out. A parameter whose name starts
+// with '/' is taken by position only. Throws TemplateError when there are too many, one twice, or
+// an unknown name.
 std::vector<const Value*> bind(std::string_view function, const Arguments& arguments,
                                std::initializer_list<std::string_view> parameters);
 

@@ -44,12 +44,14 @@ Value view_of(Runtime& runtime, const Value& self, SequenceKind kind) {
 Value get_entry(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const auto bound = bind("get", arguments, {"/key", "/default"});
   if (!bound[0]) throw TemplateError("get: needs a key");
-  if (const auto at = find_key(runtime, *self.dict(), *bound[0])) return self.dict()->entries[*at].second;
+  if (const auto at = find_key(runtime, *self.dict(), *bound[0]))
+    return self.dict()->entries[*at].second;
   return bound[1] ? *bound[1] : Value();
 }
 
 std::optional<Value> dict_attribute(Runtime& runtime, const Value& self, std::string_view name) {
-  if (is_one_of(name, {"clear", "pop", "popitem", "setdefault", "update"})) return unsafe(name, self);
+  if (is_one_of(name, {"clear", "pop", "popitem", "setdefault", "update"}))
+    return unsafe(name, self);
   if (name == "fromkeys") throw UnsupportedError("dict.fromkeys");
   if (name == "get") {
     return method(runtime, self, name, [&runtime](const Value& dict, Arguments& arguments) {
@@ -86,15 +88,18 @@ Value index_in(Runtime& runtime, const Value& self, const Arguments& arguments) 
   const auto bound = bind("index", arguments, {"/value"});
   if (!bound[0]) throw TemplateError("index: needs a value");
   const auto& items = self.sequence()->items;
-  const auto found = std::ranges::find_if(items, [&](const Value& one) { return equal(runtime, one, *bound[0]); });
+  const auto found =
+      std::ranges::find_if(items, [&](const Value& one) { return equal(runtime, one, *bound[0]); });
   if (found == items.end()) throw TemplateError("index: the value is not in it");
   return Value::integer(found - items.begin());
 }
 
-std::optional<Value> sequence_attribute(Runtime& runtime, const Value& self, std::string_view name) {
+std::optional<Value> sequence_attribute(Runtime& runtime, const Value& self,
+                                        std::string_view name) {
   const SequenceKind kind = self.sequence()->kind;
   const bool is_list = kind == SequenceKind::kList;
-  if (is_list && is_one_of(name, {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"})) {
+  if (is_list && is_one_of(name, {"append", "clear", "extend", "insert", "pop", "remove", "reverse",
+                                  "sort"})) {
     return unsafe(name, self);
   }
   if (is_list || kind == SequenceKind::kTuple || kind == SequenceKind::kRange) {
@@ -119,16 +124,18 @@ std::optional<Value> sequence_attribute(Runtime& runtime, const Value& self, std
     }
     return std::nullopt;
   }
-  if (is_one_of(name, {"mapping", "isdisjoint", "send", "throw", "close", "gi_code", "gi_frame", "gi_running",
-                       "gi_yieldfrom", "gi_suspended"})) {
+  if (is_one_of(name, {"mapping", "isdisjoint", "send", "throw", "close", "gi_code", "gi_frame",
+                       "gi_running", "gi_yieldfrom", "gi_suspended"})) {
     throw UnsupportedError(std::string(self.type_name()) + "." + std::string(name));
   }
   return std::nullopt;
 }
 
-Value string_attribute(Runtime& runtime, const Value& self, StringMethod called, std::string_view name) {
+Value string_attribute(Runtime& runtime, const Value& self, StringMethod called,
+                       std::string_view name) {
   if (self.is_markup()) throw UnsupportedError("a method of a |safe string");
   return method(runtime, self, name, [&runtime, called](const Value& text, Arguments& arguments) {
+    runtime.budget.step(text.string()->text().size() / 64);
     return called(runtime, *text.string(), arguments);
   });
 }
@@ -146,12 +153,13 @@ std::optional<Value> own_attribute(Runtime& runtime, const Value& value, std::st
     const StringMethod called = find_string_method(name);
     return called ? std::optional(string_attribute(runtime, value, called, name)) : std::nullopt;
   }
-  if (value.is_number() &&
-      is_one_of(name, {"real", "imag", "numerator", "denominator", "conjugate", "bit_length", "bit_count",
-                       "to_bytes", "from_bytes", "as_integer_ratio", "is_integer", "hex", "fromhex"})) {
+  if (value.is_number() && is_one_of(name, {"real", "imag", "numerator", "denominator", "conjugate",
+                                            "bit_length", "bit_count", "to_bytes", "from_bytes",
+                                            "as_integer_ratio", "is_integer", "hex", "fromhex"})) {
     throw UnsupportedError(std::string(value.type_name()) + "." + std::string(name));
   }
-  if (value.callable()) throw UnsupportedError("an attribute of a function ('" + std::string(name) + "')");
+  if (value.callable())
+    throw UnsupportedError("an attribute of a function ('" + std::string(name) + "')");
   return std::nullopt;
 }
 
@@ -191,7 +199,8 @@ std::optional<Value> own_item(Runtime& runtime, const Value& value, const Value&
 }
 
 void refuse_underscore(std::string_view name) {
-  if (name.starts_with('_')) throw UnsupportedError("attribute '" + std::string(name) + "': underscored names");
+  if (name.starts_with('_'))
+    throw UnsupportedError("attribute '" + std::string(name) + "': underscored names");
 }
 
 std::optional<std::int64_t> bound_of(const Value& value) {
@@ -222,7 +231,8 @@ std::vector<std::size_t> selected(Runtime& runtime, std::int64_t size, const Val
   return positions;
 }
 
-Value text_slice(Runtime& runtime, const Text& text, const Value& start, const Value& stop, const Value& step) {
+Value text_slice(Runtime& runtime, const Text& text, const Value& start, const Value& stop,
+                 const Value& step) {
   const std::string& bytes = text.text();
   std::vector<std::size_t> starts;
   runtime.budget.bytes(bytes.size() * sizeof(std::size_t));
@@ -263,7 +273,8 @@ Value item(Runtime& runtime, const Value& value, const Value& key) {
   return missing(value, name->text());
 }
 
-Value slice_of(Runtime& runtime, const Value& value, const Value& start, const Value& stop, const Value& step) {
+Value slice_of(Runtime& runtime, const Value& value, const Value& start, const Value& stop,
+               const Value& step) {
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
   if (value.is_markup()) throw UnsupportedError("a slice of a |safe string");
   if (const Text* text = value.string()) return text_slice(runtime, *text, start, stop, step);
@@ -271,7 +282,8 @@ Value slice_of(Runtime& runtime, const Value& value, const Value& start, const V
   const bool has_slices = sequence && (sequence->kind == SequenceKind::kList ||
                                        sequence->kind == SequenceKind::kTuple ||
                                        sequence->kind == SequenceKind::kRange);
-  if (!has_slices) throw TemplateError("'" + std::string(value.type_name()) + "' object has no slices");
+  if (!has_slices)
+    throw TemplateError("'" + std::string(value.type_name()) + "' object has no slices");
   std::vector<Value> items;
   for (const std::size_t at : selected(runtime, std::ssize(sequence->items), start, stop, step)) {
     items.push_back(sequence->items[at]);
@@ -281,7 +293,8 @@ Value slice_of(Runtime& runtime, const Value& value, const Value& start, const V
 
 std::int64_t length(const Value& value) {
   if (value.is_undefined()) return 0;
-  if (const Text* text = value.string()) return static_cast<std::int64_t>(count_code_points(text->text()));
+  if (const Text* text = value.string())
+    return static_cast<std::int64_t>(count_code_points(text->text()));
   if (const Dict* dict = value.dict()) return std::ssize(dict->entries);
   const Sequence* sequence = value.sequence();
   if (sequence && sequence->kind != SequenceKind::kIterator) return std::ssize(sequence->items);

@@ -1,6 +1,7 @@
-// value.name and value[key], with Jinja's order of search: the attribute first for a dot, the item first for
-// brackets. Only what is listed here exists: the sandbox has no other way out of a value. Methods that would
-// change a list or an object are undefined, as in Transformers' immutable sandbox.
+// value.name and value[key], with Jinja's order of search: the attribute first for a dot, the item
+// first for brackets. Only what is listed here exists: the sandbox has no other way out of a value.
+// Methods that would change a list or an object are undefined, as in Transformers' immutable
+// sandbox.
 #pragma once
 
 #include <string_view>
@@ -13,7 +14,8 @@ Value attribute(Runtime& runtime, const Value& value, std::string_view name);
 Value item(Runtime& runtime, const Value& value, const Value& key);
 
 // value[start:stop:step]; None where a bound was left out.
-Value slice_of(Runtime& runtime, const Value& value, const Value& start, const Value& stop, const Value& step);
+Value slice_of(Runtime& runtime, const Value& value, const Value& start, const Value& stop,
+               const Value& step);
 
 // len(value). Throws TemplateError for what has none.
 std::int64_t length(const Value& value);

@@ -1,5 +1,5 @@
-// What one rendering may spend. Everything the interpreter does is charged here, so that a template that
-// loops, recurses or grows without end becomes one error, in bounded time and memory.
+// What one rendering may spend. Everything the interpreter does is charged here, so that a template
+// that loops, recurses or grows without end becomes one error, in bounded time and memory.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 namespace octlm::model {
 
 struct Limits {
-  std::size_t output_bytes = 16u << 20;   // of the rendered chat, and of any one string
-  std::size_t value_bytes = 256u << 20;   // made in all, strings and list items
-  std::uint64_t steps = 10'000'000;       // nodes evaluated, items visited, comparisons made
-  int depth = 400;                        // nested evaluations, macro calls included
-  int value_depth = 100;                  // nested lists and objects
+  std::size_t output_bytes = 16u << 20;  // of the rendered chat, and of any one string
+  std::size_t value_bytes = 256u << 20;  // made in all, strings and list items
+  std::uint64_t steps = 10'000'000;      // nodes evaluated, items visited, comparisons made
+  int depth = 400;                       // nested evaluations, macro calls included
+  int value_depth = 100;                 // nested lists and objects
 };
 
 class Budget {

@@ -15,8 +15,8 @@ constexpr std::size_t kMaxDepth = 64;
   throw std::invalid_argument(where + ": " + what);
 }
 
-// Builds the document, and refuses what a plain parser would change in silence: nlohmann makes a double of an
-// integer that is too large, and keeps the last of two equal keys.
+// Builds the document, and refuses what a plain parser would change in silence: nlohmann makes a
+// double of an integer that is too large, and keeps the last of two equal keys.
 class StrictBuilder final : public nlohmann::json_sax<OrderedJson> {
  public:
   explicit StrictBuilder(const std::string& where) : where_(where) {}
@@ -27,11 +27,13 @@ class StrictBuilder final : public nlohmann::json_sax<OrderedJson> {
   bool boolean(bool value) override { return add(value); }
   bool number_integer(number_integer_t value) override { return add(value); }
   bool number_unsigned(number_unsigned_t value) override {
-    if (value > static_cast<number_unsigned_t>(INT64_MAX)) reject(where_, "an integer of more than 64 bits");
+    if (value > static_cast<number_unsigned_t>(INT64_MAX))
+      reject(where_, "an integer of more than 64 bits");
     return add(static_cast<number_integer_t>(value));
   }
   bool number_float(number_float_t value, const string_t& written) override {
-    if (written.find_first_of(".eE") == string_t::npos) reject(where_, "an integer of more than 64 bits");
+    if (written.find_first_of(".eE") == string_t::npos)
+      reject(where_, "an integer of more than 64 bits");
     return add(value);
   }
   bool string(string_t& value) override { return add(std::move(value)); }
@@ -45,12 +47,14 @@ class StrictBuilder final : public nlohmann::json_sax<OrderedJson> {
     key_ = std::move(name);
     return true;
   }
-  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception&) override {
+  bool parse_error(std::size_t at, const std::string&,
+                   const nlohmann::detail::exception&) override {
     reject(where_, "not JSON, at byte " + std::to_string(at));
   }
 
  private:
-  // ordered_json looks every key up when one is added; the keys are known to differ, so this does not.
+  // ordered_json looks every key up when one is added; the keys are known to differ, so this does
+  // not.
   OrderedJson& place(OrderedJson value) {
     if (open_.empty()) return root_ = std::move(value);
     OrderedJson& parent = *open_.back();
@@ -59,7 +63,8 @@ class StrictBuilder final : public nlohmann::json_sax<OrderedJson> {
       return parent.back();
     }
     auto& members = parent.get_ref<OrderedJson::object_t&>();
-    static_cast<std::vector<OrderedJson::object_t::value_type>&>(members).emplace_back(key_, std::move(value));
+    static_cast<std::vector<OrderedJson::object_t::value_type>&>(members).emplace_back(
+        key_, std::move(value));
     return members.back().second;
   }
   bool add(OrderedJson value) {
@@ -67,7 +72,8 @@ class StrictBuilder final : public nlohmann::json_sax<OrderedJson> {
     return true;
   }
   bool open(OrderedJson value) {
-    if (open_.size() >= kMaxDepth) reject(where_, "nested more than " + std::to_string(kMaxDepth) + " deep");
+    if (open_.size() >= kMaxDepth)
+      reject(where_, "nested more than " + std::to_string(kMaxDepth) + " deep");
     OrderedJson& placed = place(std::move(value));
     open_.push_back(&placed);
     keys_.emplace_back();
@@ -94,8 +100,8 @@ bool flag(const OrderedJson& value, const std::string& where, const std::string&
 void check_objects(const OrderedJson& list, const std::string& name) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!list[i].is_object()) {
-      throw std::invalid_argument("[chat] " + name + "[" + std::to_string(i) + "] is " + list[i].type_name() +
-                                  ", expected an object");
+      throw std::invalid_argument("[chat] " + name + "[" + std::to_string(i) + "] is " +
+                                  list[i].type_name() + ", expected an object");
     }
   }
 }
@@ -120,9 +126,11 @@ ChatRequest parse_chat_request(std::string_view text, const std::string& where) 
     } else if (name == "enable_thinking") {
       request.enable_thinking = flag(value, where, name);
     } else {
-      static constexpr std::string_view kKnown[] = {"messages", "tools", "add_generation_prompt", "enable_thinking"};
+      static constexpr std::string_view kKnown[] = {"messages", "tools", "add_generation_prompt",
+                                                    "enable_thinking"};
       const std::string nearest = nearest_name(name, kKnown);
-      reject(where, "unknown key " + in_quotes(name) + (nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
+      reject(where, "unknown key " + in_quotes(name) +
+                        (nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
     }
   }
   if (!document.contains("messages")) reject(where, "\"messages\" is missing");
@@ -136,13 +144,16 @@ void check(const ChatRequest& request) {
   check_objects(request.messages, "messages");
   for (std::size_t i = 0; i < request.messages.size(); ++i) {
     const auto role = request.messages[i].find("role");
-    if (role == request.messages[i].end() || !role->is_string() || role->get_ref<const std::string&>().empty()) {
+    if (role == request.messages[i].end() || !role->is_string() ||
+        role->get_ref<const std::string&>().empty()) {
       throw std::invalid_argument("[chat] messages[" + std::to_string(i) + "] has no role");
     }
   }
-  if (request.tools && !request.tools->is_array()) throw std::invalid_argument("[chat] tools must be a list");
+  if (request.tools && !request.tools->is_array())
+    throw std::invalid_argument("[chat] tools must be a list");
   if (request.tools) check_objects(*request.tools, "tools");
-  if (!request.variables.is_object()) throw std::invalid_argument("[chat] variables must be an object");
+  if (!request.variables.is_object())
+    throw std::invalid_argument("[chat] variables must be an object");
 }
 
 }  // namespace octlm::model

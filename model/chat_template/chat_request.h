@@ -11,20 +11,20 @@ namespace octlm::model {
 using OrderedJson = nlohmann::ordered_json;  // the order of keys is part of what tojson prints
 
 struct ChatRequest {
-  OrderedJson messages;               // a list of objects, each with a role
-  std::optional<OrderedJson> tools;   // a list of objects
+  OrderedJson messages;              // a list of objects, each with a role
+  std::optional<OrderedJson> tools;  // a list of objects
   bool add_generation_prompt = false;
-  std::optional<bool> enable_thinking;         // unset: the template's variable is undefined
+  std::optional<bool> enable_thinking;            // unset: the template's variable is undefined
   OrderedJson variables = OrderedJson::object();  // more of the template's variables
 };
 
-// {"messages", "tools"?, "add_generation_prompt"?, "enable_thinking"?}, read strictly: unknown and duplicate
-// keys, integers beyond 64 bits and deep nesting are refused. `tools: null` is no tools.
+// {"messages", "tools"?, "add_generation_prompt"?, "enable_thinking"?}, read strictly: unknown and
+// duplicate keys, integers beyond 64 bits and deep nesting are refused. `tools: null` is no tools.
 // Throws std::invalid_argument that starts with `where`.
 ChatRequest parse_chat_request(std::string_view text, const std::string& where);
 
-// Throws std::invalid_argument when messages are no non-empty list of objects with a role, or tools no list
-// of objects. Jinja would go on and leave such a message out.
+// Throws std::invalid_argument when messages are no non-empty list of objects with a role, or tools
+// no list of objects. Jinja would go on and leave such a message out.
 void check(const ChatRequest& request);
 
 }  // namespace octlm::model

@@ -15,7 +15,8 @@ namespace {
 
 // One line, whatever the template put into its message.
 std::string one_line(std::string text) {
-  std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   if (text.size() > 500) text.resize(500);
   return text;
 }
@@ -42,18 +43,24 @@ jinja::Value from_json(jinja::Runtime& runtime, const OrderedJson& json, Origin 
   using jinja::Value;
   const Budget::Level level(runtime.budget);
   switch (json.type()) {
-    case OrderedJson::value_t::null: return Value(jinja::None{}, origin);
-    case OrderedJson::value_t::boolean: return Value::boolean(json.get<bool>(), origin);
-    case OrderedJson::value_t::number_integer: return Value::integer(json.get<std::int64_t>(), origin);
+    case OrderedJson::value_t::null:
+      return Value(jinja::None{}, origin);
+    case OrderedJson::value_t::boolean:
+      return Value::boolean(json.get<bool>(), origin);
+    case OrderedJson::value_t::number_integer:
+      return Value::integer(json.get<std::int64_t>(), origin);
     case OrderedJson::value_t::number_unsigned: {
       const auto number = json.get<std::uint64_t>();
-      if (number > static_cast<std::uint64_t>(INT64_MAX)) throw UnsupportedError("an integer of more than 64 bits");
+      if (number > static_cast<std::uint64_t>(INT64_MAX))
+        throw UnsupportedError("an integer of more than 64 bits");
       return Value::integer(static_cast<std::int64_t>(number), origin);
     }
-    case OrderedJson::value_t::number_float: return Value::real(json.get<double>(), origin);
+    case OrderedJson::value_t::number_float:
+      return Value::real(json.get<double>(), origin);
     case OrderedJson::value_t::string: {
       const auto& bytes = json.get_ref<const std::string&>();
-      if (jinja::first_invalid_utf8(bytes) != std::string::npos) throw std::invalid_argument("[chat] a string is not UTF-8");
+      if (jinja::first_invalid_utf8(bytes) != std::string::npos)
+        throw std::invalid_argument("[chat] a string is not UTF-8");
       jinja::TextBuilder text(runtime);
       text.append(bytes, origin);
       return Value::string(text.take());
@@ -66,11 +73,13 @@ jinja::Value from_json(jinja::Runtime& runtime, const OrderedJson& json, Origin 
     case OrderedJson::value_t::object: {
       std::vector<std::pair<Value, Value>> entries;
       for (const auto& [key, value] : json.items()) {
-        entries.emplace_back(from_json(runtime, OrderedJson(key), origin), from_json(runtime, value, origin));
+        entries.emplace_back(from_json(runtime, OrderedJson(key), origin),
+                             from_json(runtime, value, origin));
       }
       return runtime.dict(std::move(entries), origin);
     }
-    default: throw std::invalid_argument("[chat] a value that JSON does not have");
+    default:
+      throw std::invalid_argument("[chat] a value that JSON does not have");
   }
 }
 
@@ -100,24 +109,28 @@ struct ChatTemplate::Parsed {
     };
     if (has_tools && named("tool_use") != templates.end()) return *named("tool_use");
     if (named("default") != templates.end()) return *named("default");
-    throw TemplateError(templates.front().where + ": several chat templates, and none is named 'default'");
+    throw TemplateError(templates.front().where +
+                        ": several chat templates, and none is named 'default'");
   }
 };
 
-ChatTemplate ChatTemplate::load(const std::filesystem::path& folder, const TemplateOptions& options) {
+ChatTemplate ChatTemplate::load(const std::filesystem::path& folder,
+                                const TemplateOptions& options) {
   const TemplateSource source = find_template(folder);
   auto parsed = std::make_shared<Parsed>();
   parsed->special_tokens = source.special_tokens;
   parsed->options = options;
   for (const NamedTemplate& one : source.templates) {
     const bool can_be_chosen = one.name == "default" || one.name == "tool_use";
-    parsed->templates.push_back({one.name, one.where, can_be_chosen ? parse_at(one.source, one.where) : jinja::Body()});
+    parsed->templates.push_back(
+        {one.name, one.where, can_be_chosen ? parse_at(one.source, one.where) : jinja::Body()});
   }
   return ChatTemplate(std::move(parsed));
 }
 
 ChatTemplate ChatTemplate::parse(std::string_view source, const std::string& where,
-                                 const OrderedJson& special_tokens, const TemplateOptions& options) {
+                                 const OrderedJson& special_tokens,
+                                 const TemplateOptions& options) {
   auto parsed = std::make_shared<Parsed>();
   parsed->special_tokens = special_tokens;
   parsed->options = options;
@@ -128,22 +141,26 @@ ChatTemplate ChatTemplate::parse(std::string_view source, const std::string& whe
 RenderedText ChatTemplate::render(const ChatRequest& request) const {
   check(request);
   const Parsed::One& chosen = parsed_->choose(request.tools.has_value());
-  jinja::Runtime runtime(parsed_->options.limits, parsed_->options.clock ? parsed_->options.clock : local_now);
+  jinja::Runtime runtime(parsed_->options.limits,
+                         parsed_->options.clock ? parsed_->options.clock : local_now);
   jinja::Evaluator evaluator(runtime);
   try {
     const auto given = std::make_shared<jinja::Scope>();
     const auto give = [&](const OrderedJson& variables, Origin origin) {
-      for (const auto& [name, value] : variables.items()) given->set(name, from_json(runtime, value, origin));
+      for (const auto& [name, value] : variables.items())
+        given->set(name, from_json(runtime, value, origin));
     };
     give(parsed_->special_tokens, Origin::kTemplate);
     give(request.variables, Origin::kUser);
     give({{"messages", request.messages}, {"documents", nullptr}}, Origin::kUser);
     given->set("tools", from_json(runtime, request.tools.value_or(nullptr), Origin::kUser));
     given->set("add_generation_prompt", jinja::Value::boolean(request.add_generation_prompt));
-    if (request.enable_thinking) given->set("enable_thinking", jinja::Value::boolean(*request.enable_thinking));
+    if (request.enable_thinking)
+      given->set("enable_thinking", jinja::Value::boolean(*request.enable_thinking));
     return evaluator.render(chosen.body, given);
   } catch (const UnsupportedError& error) {
-    throw UnsupportedError(at(chosen.where, evaluator.line(), error.what()), UnsupportedError::Whole{});
+    throw UnsupportedError(at(chosen.where, evaluator.line(), error.what()),
+                           UnsupportedError::Whole{});
   } catch (const LimitError& error) {
     throw LimitError(at(chosen.where, evaluator.line(), error.what()));
   } catch (const TemplateError& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/chat_template/text_pieces.h"
 #include "model/chat_template/unicode.h"
 
 namespace octlm::model::jinja {
@@ -69,7 +70,8 @@ bool equal(Runtime& runtime, const Value& a, const Value& b) {
     }
     return false;
   }
-  if (a.dict() && b.dict()) return a.dict() == b.dict() || equal_entries(runtime, *a.dict(), *b.dict());
+  if (a.dict() && b.dict())
+    return a.dict() == b.dict() || equal_entries(runtime, *a.dict(), *b.dict());
   if (a.as_namespace() || b.as_namespace()) return a.as_namespace() == b.as_namespace();
   if (a.loop() || b.loop()) return a.loop() == b.loop();
   if (a.callable() && b.callable()) throw UnsupportedError("comparing functions");
@@ -105,10 +107,11 @@ bool contains(Runtime& runtime, const Value& container, const Value& item) {
   if (const Text* text = container.string()) {
     if (item.is_undefined()) throw TemplateError(item.why_undefined());
     if (!item.string()) {
-      throw TemplateError("'in <string>' needs a string, not '" + std::string(item.type_name()) + "'");
+      throw TemplateError("'in <string>' needs a string, not '" + std::string(item.type_name()) +
+                          "'");
     }
     runtime.budget.step(text->text().size() / 64);
-    return text->text().find(item.string()->text()) != std::string::npos;
+    return find_first(text->text(), item.string()->text()) != std::string::npos;
   }
   if (const Dict* dict = container.dict()) return find_key(runtime, *dict, item).has_value();
   if (container.is_undefined()) return false;
@@ -138,6 +141,7 @@ bool is_hashable(const Value& value) {
 std::optional<std::size_t> find_key(Runtime& runtime, const Dict& dict, const Value& key) {
   runtime.budget.step();
   if (const Text* text = key.string()) {
+    runtime.budget.step(text->text().size() / 64);
     const auto found = dict.by_text.find(text->text());
     if (found == dict.by_text.end()) return std::nullopt;
     return found->second;
@@ -167,7 +171,8 @@ std::vector<Value> items_of(Runtime& runtime, const Value& value) {
     const bool walks_once = sequence->kind == SequenceKind::kIterator;
     const std::size_t first = walks_once ? sequence->next : 0;
     runtime.budget.bytes((sequence->items.size() - first) * sizeof(Value));
-    items.assign(sequence->items.begin() + static_cast<std::ptrdiff_t>(first), sequence->items.end());
+    items.assign(sequence->items.begin() + static_cast<std::ptrdiff_t>(first),
+                 sequence->items.end());
     if (walks_once) sequence->next = sequence->items.size();
   } else if (const Dict* dict = value.dict()) {
     runtime.budget.bytes(dict->entries.size() * sizeof(Value));

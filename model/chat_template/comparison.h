@@ -11,7 +11,8 @@ namespace octlm::model::jinja {
 
 bool equal(Runtime& runtime, const Value& a, const Value& b);
 
-// a < b, a == b or a > b. Throws TemplateError where Python has no order; unordered when a NaN is in it.
+// a < b, a == b or a > b. Throws TemplateError where Python has no order; unordered when a NaN is
+// in it.
 std::partial_ordering order(Runtime& runtime, const Value& a, const Value& b);
 
 // item in container.

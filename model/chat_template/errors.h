@@ -1,5 +1,5 @@
-// What can go wrong while a template is read or rendered. The message has no place yet: ChatTemplate adds
-// file and line where it leaves the interpreter.
+// What can go wrong while a template is read or rendered. The message has no place yet:
+// ChatTemplate adds file and line where it leaves the interpreter.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,8 @@ class TemplateError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Jinja could do it and this interpreter cannot, or will not: the construct is named, nothing is guessed.
+// Jinja could do it and this interpreter cannot, or will not: the construct is named, nothing is
+// guessed.
 class UnsupportedError : public TemplateError {
  public:
   explicit UnsupportedError(const std::string& construct)

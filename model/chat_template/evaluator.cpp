@@ -1,5 +1,6 @@
-// Statements and macros. A block that has a scope of its own in Jinja (a loop's turn, a macro, set, filter,
-// with, generation) gets one here; `if` has none. An assignment goes into the innermost scope.
+// Statements and macros. A block that has a scope of its own in Jinja (a loop's turn, a macro, set,
+// filter, with, generation) gets one here; `if` has none. An assignment goes into the innermost
+// scope.
 #include "model/chat_template/evaluator.h"
 
 #include <utility>
@@ -18,7 +19,8 @@ std::shared_ptr<Scope> inside(const std::shared_ptr<Scope>& outer) {
 // The scope that the body starts with.
 std::shared_ptr<Scope> inside(const std::shared_ptr<Scope>& outer, const Body& body) {
   auto scope = inside(outer);
-  for (const std::string& name : body.hidden) scope->set(name, Value::undefined("'" + name + "' is undefined"));
+  for (const std::string& name : body.hidden)
+    scope->set(name, Value::undefined("'" + name + "' is undefined"));
   return scope;
 }
 
@@ -44,21 +46,37 @@ Evaluator::Flow Evaluator::run(const Statement& statement, const ScopePtr& scope
   runtime_.budget.step();
   line_ = statement.line;
   switch (statement.kind) {
-    case StatementKind::kData: out_->append(statement.text); break;
+    case StatementKind::kData:
+      out_->append(statement.text);
+      break;
     case StatementKind::kOutput:
       for (const auto& expression : statement.expressions) output(evaluate(*expression, scope));
       break;
-    case StatementKind::kIf: return run_if(statement, scope);
-    case StatementKind::kFor: return run_for(statement, scope);
-    case StatementKind::kSet: run_set(statement, scope); break;
-    case StatementKind::kSetBlock: return run_set_block(statement, scope);
-    case StatementKind::kMacro: scope->set(statement.macro->name, macro(*statement.macro, scope)); break;
-    case StatementKind::kCallBlock: run_call_block(statement, scope); break;
-    case StatementKind::kFilterBlock: return run_filter_block(statement, scope);
-    case StatementKind::kWith: return run_with(statement, scope);
-    case StatementKind::kGeneration: return run(statement.bodies[0], inside(scope, statement.bodies[0]));
-    case StatementKind::kBreak: return Flow::kBreak;
-    case StatementKind::kContinue: return Flow::kContinue;
+    case StatementKind::kIf:
+      return run_if(statement, scope);
+    case StatementKind::kFor:
+      return run_for(statement, scope);
+    case StatementKind::kSet:
+      run_set(statement, scope);
+      break;
+    case StatementKind::kSetBlock:
+      return run_set_block(statement, scope);
+    case StatementKind::kMacro:
+      scope->set(statement.macro->name, macro(*statement.macro, scope));
+      break;
+    case StatementKind::kCallBlock:
+      run_call_block(statement, scope);
+      break;
+    case StatementKind::kFilterBlock:
+      return run_filter_block(statement, scope);
+    case StatementKind::kWith:
+      return run_with(statement, scope);
+    case StatementKind::kGeneration:
+      return run(statement.bodies[0], inside(scope, statement.bodies[0]));
+    case StatementKind::kBreak:
+      return Flow::kBreak;
+    case StatementKind::kContinue:
+      return Flow::kContinue;
   }
   return Flow::kOn;
 }
@@ -105,7 +123,8 @@ Evaluator::Flow Evaluator::run_for(const Statement& statement, const ScopePtr& s
     completed = completed || flow == Flow::kOn;
   }
   loop->accepts = nullptr;
-  if (!completed && statement.bodies.size() > 1) return run(statement.bodies[1], inside(scope, statement.bodies[1]));
+  if (!completed && statement.bodies.size() > 1)
+    return run(statement.bodies[1], inside(scope, statement.bodies[1]));
   return Flow::kOn;
 }
 
@@ -161,15 +180,16 @@ void Evaluator::assign(const Target& target, const Value& value, const ScopePtr&
   if (target.is_tuple) {
     const auto items = items_of(runtime_, value);
     if (items.size() != target.parts.size()) {
-      throw TemplateError("expected " + std::to_string(target.parts.size()) + " values to unpack, found " +
-                          std::to_string(items.size()));
+      throw TemplateError("expected " + std::to_string(target.parts.size()) +
+                          " values to unpack, found " + std::to_string(items.size()));
     }
     for (std::size_t i = 0; i < items.size(); ++i) assign(target.parts[i], items[i], scope);
     return;
   }
   if (target.member.empty()) return scope->set(target.name, value);
   const Value* owner = find(target.name, scope.get());
-  if (!owner || !owner->as_namespace()) throw TemplateError("cannot assign attribute on non-namespace object");
+  if (!owner || !owner->as_namespace())
+    throw TemplateError("cannot assign attribute on non-namespace object");
   owner->as_namespace()->set(target.member, value);
 }
 
@@ -193,12 +213,14 @@ void Evaluator::bind_parameters(const Macro& macro, const ScopePtr& inside, Argu
   const std::size_t count = macro.parameters.size();
   auto& [positional, named] = arguments;
   if (positional.size() > count && !macro.uses_varargs) {
-    throw TemplateError("macro '" + macro.name + "' takes not more than " + std::to_string(count) + " argument(s)");
+    throw TemplateError("macro '" + macro.name + "' takes not more than " + std::to_string(count) +
+                        " argument(s)");
   }
   std::vector<std::size_t> left_out;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& parameter = macro.parameters[i];
-    const auto found = std::find_if(named.begin(), named.end(), [&](const auto& one) { return one.first == parameter; });
+    const auto found = std::find_if(named.begin(), named.end(),
+                                    [&](const auto& one) { return one.first == parameter; });
     if (i < positional.size()) {
       inside->set(parameter, positional[i]);
     } else if (found != named.end()) {
@@ -209,12 +231,15 @@ void Evaluator::bind_parameters(const Macro& macro, const ScopePtr& inside, Argu
     }
   }
   if (macro.uses_caller) {
-    const auto found = std::find_if(named.begin(), named.end(), [](const auto& one) { return one.first == "caller"; });
-    inside->set("caller", found == named.end() ? Value::undefined("No caller defined") : found->second);
+    const auto found = std::find_if(named.begin(), named.end(),
+                                    [](const auto& one) { return one.first == "caller"; });
+    inside->set("caller",
+                found == named.end() ? Value::undefined("No caller defined") : found->second);
     if (found != named.end()) named.erase(found);
   }
   if (!named.empty() && !macro.uses_kwargs) {
-    throw TemplateError("macro '" + macro.name + "' takes no keyword argument '" + named[0].first + "'");
+    throw TemplateError("macro '" + macro.name + "' takes no keyword argument '" + named[0].first +
+                        "'");
   }
   if (macro.uses_kwargs) {
     std::vector<std::pair<Value, Value>> entries;
@@ -223,14 +248,17 @@ void Evaluator::bind_parameters(const Macro& macro, const ScopePtr& inside, Argu
   }
   if (macro.uses_varargs) {
     const std::size_t first = std::min(count, positional.size());
-    inside->set("varargs", runtime_.sequence(SequenceKind::kTuple,
-                                             {positional.begin() + static_cast<std::ptrdiff_t>(first), positional.end()}));
+    inside->set("varargs",
+                runtime_.sequence(
+                    SequenceKind::kTuple,
+                    {positional.begin() + static_cast<std::ptrdiff_t>(first), positional.end()}));
   }
   const std::size_t first_default = count - macro.defaults.size();
   for (const std::size_t i : left_out) {
     inside->set(macro.parameters[i],
-                i >= first_default ? evaluate(*macro.defaults[i - first_default], inside)
-                                   : Value::undefined("parameter '" + macro.parameters[i] + "' was not provided"));
+                i >= first_default
+                    ? evaluate(*macro.defaults[i - first_default], inside)
+                    : Value::undefined("parameter '" + macro.parameters[i] + "' was not provided"));
   }
 }
 

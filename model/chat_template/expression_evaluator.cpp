@@ -12,21 +12,31 @@ Value Evaluator::evaluate(const Expression& expression, const ScopePtr& scope) {
   runtime_.budget.step();
   line_ = expression.line;
   switch (expression.kind) {
-    case ExpressionKind::kConstant: return expression.constant;
-    case ExpressionKind::kName: return name(expression, scope);
-    case ExpressionKind::kCaptured: return captured_;
+    case ExpressionKind::kConstant:
+      return expression.constant;
+    case ExpressionKind::kName:
+      return name(expression, scope);
+    case ExpressionKind::kCaptured:
+      return captured_;
     case ExpressionKind::kTuple:
     case ExpressionKind::kList:
-    case ExpressionKind::kDict: return display(expression, scope);
-    case ExpressionKind::kSlice: return slice(expression, scope);
-    case ExpressionKind::kCall: return call(expression, scope, nullptr);
-    case ExpressionKind::kConcat: return concatenation(expression, scope);
-    case ExpressionKind::kCompare: return comparison(expression, scope);
+    case ExpressionKind::kDict:
+      return display(expression, scope);
+    case ExpressionKind::kSlice:
+      return slice(expression, scope);
+    case ExpressionKind::kCall:
+      return call(expression, scope, nullptr);
+    case ExpressionKind::kConcat:
+      return concatenation(expression, scope);
+    case ExpressionKind::kCompare:
+      return comparison(expression, scope);
     case ExpressionKind::kConditional:
-      if (evaluate(*expression.operands[0], scope).truth()) return evaluate(*expression.operands[1], scope);
+      if (evaluate(*expression.operands[0], scope).truth())
+        return evaluate(*expression.operands[1], scope);
       if (expression.operands[2]) return evaluate(*expression.operands[2], scope);
       return Value::undefined("the inline if-expression evaluated to false and has no else");
-    default: return evaluate_operation(expression, scope);
+    default:
+      return evaluate_operation(expression, scope);
   }
 }
 
@@ -34,12 +44,19 @@ Value Evaluator::evaluate(const Expression& expression, const ScopePtr& scope) {
 Value Evaluator::evaluate_operation(const Expression& expression, const ScopePtr& scope) {
   Value value = evaluate(*expression.operands[0], scope);
   switch (expression.kind) {
-    case ExpressionKind::kAnd: return value.truth() ? evaluate(*expression.operands[1], scope) : value;
-    case ExpressionKind::kOr: return value.truth() ? value : evaluate(*expression.operands[1], scope);
-    case ExpressionKind::kNot: return Value::boolean(!value.truth());
-    case ExpressionKind::kNegative: return negative(value);
-    case ExpressionKind::kPositive: return positive(value);
-    case ExpressionKind::kAttribute: line_ = expression.line; return attribute(runtime_, value, expression.name);
+    case ExpressionKind::kAnd:
+      return value.truth() ? evaluate(*expression.operands[1], scope) : value;
+    case ExpressionKind::kOr:
+      return value.truth() ? value : evaluate(*expression.operands[1], scope);
+    case ExpressionKind::kNot:
+      return Value::boolean(!value.truth());
+    case ExpressionKind::kNegative:
+      return negative(value);
+    case ExpressionKind::kPositive:
+      return positive(value);
+    case ExpressionKind::kAttribute:
+      line_ = expression.line;
+      return attribute(runtime_, value, expression.name);
     case ExpressionKind::kItem: {
       const Value key = evaluate(*expression.operands[1], scope);
       line_ = expression.line;
@@ -60,7 +77,8 @@ Value Evaluator::evaluate_operation(const Expression& expression, const ScopePtr
       line_ = expression.line;
       return Value::boolean(expression.test(runtime_, value, given));
     }
-    default: break;
+    default:
+      break;
   }
   throw std::logic_error("template: an expression of no kind");
 }
@@ -84,10 +102,12 @@ Value Evaluator::display(const Expression& expression, const ScopePtr& scope) {
   line_ = expression.line;
   if (expression.kind != ExpressionKind::kDict) {
     const bool is_list = expression.kind == ExpressionKind::kList;
-    return runtime_.sequence(is_list ? SequenceKind::kList : SequenceKind::kTuple, std::move(items), Origin::kTemplate);
+    return runtime_.sequence(is_list ? SequenceKind::kList : SequenceKind::kTuple, std::move(items),
+                             Origin::kTemplate);
   }
   std::vector<std::pair<Value, Value>> entries;
-  for (std::size_t i = 0; i < items.size(); i += 2) entries.emplace_back(std::move(items[i]), std::move(items[i + 1]));
+  for (std::size_t i = 0; i < items.size(); i += 2)
+    entries.emplace_back(std::move(items[i]), std::move(items[i + 1]));
   return runtime_.dict(std::move(entries), Origin::kTemplate);
 }
 
@@ -113,14 +133,22 @@ Value Evaluator::concatenation(const Expression& expression, const ScopePtr& sco
 
 bool Evaluator::compare(Comparison comparison, const Value& a, const Value& b) {
   switch (comparison) {
-    case Comparison::kEqual: return equal(runtime_, a, b);
-    case Comparison::kUnequal: return !equal(runtime_, a, b);
-    case Comparison::kLess: return order(runtime_, a, b) < 0;
-    case Comparison::kAtMost: return order(runtime_, a, b) <= 0;
-    case Comparison::kGreater: return order(runtime_, a, b) > 0;
-    case Comparison::kAtLeast: return order(runtime_, a, b) >= 0;
-    case Comparison::kIn: return contains(runtime_, b, a);
-    case Comparison::kNotIn: return !contains(runtime_, b, a);
+    case Comparison::kEqual:
+      return equal(runtime_, a, b);
+    case Comparison::kUnequal:
+      return !equal(runtime_, a, b);
+    case Comparison::kLess:
+      return order(runtime_, a, b) < 0;
+    case Comparison::kAtMost:
+      return order(runtime_, a, b) <= 0;
+    case Comparison::kGreater:
+      return order(runtime_, a, b) > 0;
+    case Comparison::kAtLeast:
+      return order(runtime_, a, b) >= 0;
+    case Comparison::kIn:
+      return contains(runtime_, b, a);
+    case Comparison::kNotIn:
+      return !contains(runtime_, b, a);
   }
   return false;
 }
@@ -141,7 +169,8 @@ Arguments Evaluator::arguments(const Expression& expression, const ScopePtr& sco
   for (std::size_t i = 1; i < expression.operands.size(); ++i) {
     given.positional.push_back(evaluate(*expression.operands[i], scope));
   }
-  for (const auto& [key, value] : expression.named) given.named.emplace_back(key, evaluate(*value, scope));
+  for (const auto& [key, value] : expression.named)
+    given.named.emplace_back(key, evaluate(*value, scope));
   return given;
 }
 
@@ -152,7 +181,8 @@ Value Evaluator::call(const Expression& expression, const ScopePtr& scope, const
   line_ = expression.line;
   if (callee.is_undefined()) throw TemplateError(callee.why_undefined());
   if (callee.loop()) throw TemplateError("the loop must have the 'recursive' marker to be called");
-  if (!callee.callable()) throw TemplateError("'" + std::string(callee.type_name()) + "' object is not callable");
+  if (!callee.callable())
+    throw TemplateError("'" + std::string(callee.type_name()) + "' object is not callable");
   return callee.callable()->call(given);
 }
 

@@ -1,4 +1,5 @@
-// Expressions, from the loosest binding to the tightest: a if b else c, or, and, not, comparisons, + -, ~,
+// Expressions, from the loosest binding to the tightest: a if b else c, or, and, not, comparisons,
+// + -, ~,
 // * / // %, **, signs, then what follows a value: .name [key] (call) |filter is test.
 #pragma once
 

@@ -67,16 +67,19 @@ constexpr FilterEntry kFilters[] = {
 
 const FilterEntry& find_filter(std::string_view name) {
   const auto* entry = std::ranges::find(kFilters, name, &FilterEntry::name);
-  if (entry == std::end(kFilters)) throw TemplateError("no filter named '" + std::string(name) + "'");
+  if (entry == std::end(kFilters))
+    throw TemplateError("no filter named '" + std::string(name) + "'");
   if (!entry->filter) throw UnsupportedError("filter '" + std::string(name) + "'");
   return *entry;
 }
 
-Value apply_filter(Runtime& runtime, const FilterEntry& entry, const Value& value, const Arguments& arguments) {
+Value apply_filter(Runtime& runtime, const FilterEntry& entry, const Value& value,
+                   const Arguments& arguments) {
   const Budget::Level level(runtime.budget);
-  runtime.budget.step();
+  runtime.budget.step(value.string() ? 1 + value.string()->text().size() / 64 : 1);
   const auto is_markup = [](const Value& one) { return one.is_markup(); };
-  if (!entry.takes_markup && (is_markup(value) || std::ranges::any_of(arguments.positional, is_markup))) {
+  if (!entry.takes_markup &&
+      (is_markup(value) || std::ranges::any_of(arguments.positional, is_markup))) {
     throw UnsupportedError("filter '" + std::string(entry.name) + "' of a |safe string");
   }
   return entry.filter(runtime, value, arguments);

@@ -11,14 +11,16 @@ using Filter = Value (*)(Runtime& runtime, const Value& value, const Arguments& 
 
 struct FilterEntry {
   std::string_view name;
-  Filter filter;            // nullptr: Jinja has it, this does not
+  Filter filter;              // nullptr: Jinja has it, this does not
   bool takes_markup = false;  // means the same for a |safe string
 };
 
-// Throws TemplateError for a name Jinja does not have, UnsupportedError for one that only this lacks.
+// Throws TemplateError for a name Jinja does not have, UnsupportedError for one that only this
+// lacks.
 const FilterEntry& find_filter(std::string_view name);
 
-Value apply_filter(Runtime& runtime, const FilterEntry& entry, const Value& value, const Arguments& arguments);
+Value apply_filter(Runtime& runtime, const FilterEntry& entry, const Value& value,
+                   const Arguments& arguments);
 
 // Filters of texts and numbers (text_filters.cpp), and of lists and objects (list_filters.cpp).
 namespace filters {

@@ -32,7 +32,8 @@ Value range(Runtime& runtime, const Arguments& arguments) {
 // dict(mapping, name=value, ...), dict of a list of pairs.
 std::vector<std::pair<Value, Value>> entries_of(Runtime& runtime, std::string_view function,
                                                 const Arguments& arguments) {
-  if (arguments.positional.size() > 1) throw TemplateError(std::string(function) + ": takes one positional argument");
+  if (arguments.positional.size() > 1)
+    throw TemplateError(std::string(function) + ": takes one positional argument");
   std::vector<std::pair<Value, Value>> entries;
   if (!arguments.positional.empty()) {
     const Value& from = arguments.positional[0];
@@ -46,7 +47,8 @@ std::vector<std::pair<Value, Value>> entries_of(Runtime& runtime, std::string_vi
       }
     }
   }
-  for (const auto& [name, value] : arguments.named) entries.emplace_back(Value::literal(name), value);
+  for (const auto& [name, value] : arguments.named)
+    entries.emplace_back(Value::literal(name), value);
   return entries;
 }
 
@@ -115,9 +117,10 @@ std::optional<Value> global(Runtime& runtime, std::string_view name) {
   for (const Entry& entry : kGlobals) {
     if (entry.name != name) continue;
     if (!entry.function) throw UnsupportedError("'" + std::string(name) + "'");
-    return runtime.function(std::string(name), [&runtime, function = entry.function](Arguments& arguments) {
-      return function(runtime, arguments);
-    });
+    return runtime.function(std::string(name),
+                            [&runtime, function = entry.function](Arguments& arguments) {
+                              return function(runtime, arguments);
+                            });
   }
   return std::nullopt;
 }

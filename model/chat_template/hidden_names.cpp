@@ -14,7 +14,9 @@ struct Block {
   std::set<std::string> stored;
   std::set<std::string> hidden;
 
-  bool knows(const std::string& name) const { return known.contains(name) || (around && around->knows(name)); }
+  bool knows(const std::string& name) const {
+    return known.contains(name) || (around && around->knows(name));
+  }
   void load(const std::string& name) {
     if (!knows(name)) known.insert(name);
   }
@@ -74,9 +76,15 @@ void visit(const Statement& statement, Block& block) {
       read(*statement.expressions[0], block);
       assign(statement.targets[0], block, false);
       break;
-    case StatementKind::kSetBlock: assign(statement.targets[0], block, false); break;
-    case StatementKind::kFor: read(*statement.expressions[0], block); break;
-    case StatementKind::kMacro: block.store(statement.macro->name); break;
+    case StatementKind::kSetBlock:
+      assign(statement.targets[0], block, false);
+      break;
+    case StatementKind::kFor:
+      read(*statement.expressions[0], block);
+      break;
+    case StatementKind::kMacro:
+      block.store(statement.macro->name);
+      break;
     default:  // output, call, filter and with: what they read
       for (const auto& expression : statement.expressions) read(*expression, block);
       break;

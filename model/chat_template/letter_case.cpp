@@ -9,7 +9,8 @@ namespace {
 
 constexpr char32_t kCapitalSigma = 0x3A3;
 
-// A sigma that ends a word: a cased letter before it, none after, whatever may be ignored in between.
+// A sigma that ends a word: a cased letter before it, none after, whatever may be ignored in
+// between.
 bool is_final_sigma(std::string_view bytes, std::size_t at) {
   std::size_t before = at;
   bool cased_before = false;
@@ -73,7 +74,9 @@ bool has_one_case(const Text& text, bool wants_upper) {
 }  // namespace
 
 Text upper(Runtime& runtime, const Text& text) {
-  return mapped(runtime, text, [](std::string_view bytes, std::size_t at) { return upper(code_point_at(bytes, at)); });
+  return mapped(runtime, text, [](std::string_view bytes, std::size_t at) {
+    return upper(code_point_at(bytes, at));
+  });
 }
 
 Text lower(Runtime& runtime, const Text& text) { return mapped(runtime, text, lower_at); }

@@ -1,6 +1,6 @@
-// The idea: the source is cut at {{, {% and {#. Between tags it is data, whose ends the signs - and + and the
-// two settings shorten; inside a tag it is names, numbers, strings and operators until the tag's end, which
-// counts only outside brackets.
+// The idea: the source is cut at {{, {% and {#. Between tags it is data, whose ends the signs - and
+// + and the two settings shorten; inside a tag it is names, numbers, strings and operators until
+// the tag's end, which counts only outside brackets.
 #include "model/chat_template/lexer.h"
 
 #include <algorithm>
@@ -59,19 +59,25 @@ class Lexer {
     return line_;
   }
 
-  void add(TokenKind kind, std::string text) { tokens_.push_back({kind, std::move(text), line_of(at_)}); }
+  void add(TokenKind kind, std::string text) {
+    tokens_.push_back({kind, std::move(text), line_of(at_)});
+  }
 
   bool has(std::string_view text) const { return source_.compare(at_, text.size(), text) == 0; }
 
   std::size_t next_tag() const {
-    for (std::size_t at = source_.find('{', at_); at != std::string::npos; at = source_.find('{', at + 1)) {
-      if (at + 1 < source_.size() && std::string_view("{%#").find(source_[at + 1]) != std::string_view::npos) return at;
+    for (std::size_t at = source_.find('{', at_); at != std::string::npos;
+         at = source_.find('{', at + 1)) {
+      if (at + 1 < source_.size() &&
+          std::string_view("{%#").find(source_[at + 1]) != std::string_view::npos)
+        return at;
     }
     return std::string::npos;
   }
 
   void skip_space() {
-    while (at_ < source_.size() && is_space(code_point_at(source_, at_))) at_ += length_at(source_, at_);
+    while (at_ < source_.size() && is_space(code_point_at(source_, at_)))
+      at_ += length_at(source_, at_);
   }
 
   // Data of [begin, end), without the white space that the sign of the tag after it takes.
@@ -100,7 +106,8 @@ class Lexer {
   }
 
   void add_data(std::size_t begin, std::size_t end) {
-    if (begin < end) tokens_.push_back({TokenKind::kData, source_.substr(begin, end - begin), line_of(at_)});
+    if (begin < end)
+      tokens_.push_back({TokenKind::kData, source_.substr(begin, end - begin), line_of(at_)});
   }
 
   char sign() {
@@ -149,7 +156,8 @@ class Lexer {
 
   void read_raw(std::size_t body) {
     line_starting_ = body > 0 && source_[body - 1] == '\n';
-    for (std::size_t tag = source_.find("{%", body); tag != std::string::npos; tag = source_.find("{%", tag + 1)) {
+    for (std::size_t tag = source_.find("{%", body); tag != std::string::npos;
+         tag = source_.find("{%", tag + 1)) {
       at_ = tag + 2;
       const char strips = sign();
       skip_space();
@@ -213,7 +221,8 @@ class Lexer {
       const std::size_t here = at_;
       if (open.empty() && (is_block ? end_block() : end_variable())) {
         line_starting_ = source_[at_ - 1] == '\n';
-        tokens_.push_back({is_block ? TokenKind::kBlockEnd : TokenKind::kVariableEnd, "", line_of(here)});
+        tokens_.push_back(
+            {is_block ? TokenKind::kBlockEnd : TokenKind::kVariableEnd, "", line_of(here)});
         return;
       }
       if (is_space(code_point_at(source_, at_))) {
@@ -232,7 +241,8 @@ class Lexer {
     if (is_name_start(c)) {
       std::size_t end = at_;
       while (end < source_.size() && is_name_part(source_[end])) ++end;
-      if (end < source_.size() && static_cast<unsigned char>(source_[end]) >= 0x80) refuse("a name beyond ASCII", true);
+      if (end < source_.size() && static_cast<unsigned char>(source_[end]) >= 0x80)
+        refuse("a name beyond ASCII", true);
       add(TokenKind::kName, source_.substr(at_, end - at_));
       at_ = end;
       return;
@@ -243,8 +253,9 @@ class Lexer {
   }
 
   std::size_t digits_end(std::size_t at) const {
-    while (at < source_.size() && (is_digit(source_[at]) ||
-                                   (source_[at] == '_' && at + 1 < source_.size() && is_digit(source_[at + 1])))) {
+    while (at < source_.size() &&
+           (is_digit(source_[at]) ||
+            (source_[at] == '_' && at + 1 < source_.size() && is_digit(source_[at + 1])))) {
       ++at;
     }
     return at;
@@ -253,14 +264,19 @@ class Lexer {
   void read_number() {
     std::size_t end = digits_end(at_);
     bool is_float = false;
-    const auto digit_at = [&](std::size_t at) { return at < source_.size() && is_digit(source_[at]); };
+    const auto digit_at = [&](std::size_t at) {
+      return at < source_.size() && is_digit(source_[at]);
+    };
     if (!(at_ > 0 && source_[at_ - 1] == '.')) {  // a.0.1 has two integers
       if (end < source_.size() && source_[end] == '.' && digit_at(end + 1)) {
         is_float = true;
         end = digits_end(end + 1);
       }
       if (end < source_.size() && (source_[end] == 'e' || source_[end] == 'E')) {
-        const std::size_t power = end + 1 + (end + 1 < source_.size() && (source_[end + 1] == '+' || source_[end + 1] == '-') ? 1 : 0);
+        const std::size_t power =
+            end + 1 +
+            (end + 1 < source_.size() && (source_[end + 1] == '+' || source_[end + 1] == '-') ? 1
+                                                                                              : 0);
         if (digit_at(power)) {
           is_float = true;
           end = digits_end(power);
@@ -269,10 +285,12 @@ class Lexer {
     }
     std::string text = source_.substr(at_, end - at_);
     std::erase(text, '_');
-    if (!is_float && text.size() > 1 && text.find_first_not_of('0') != std::string::npos && text[0] == '0') {
+    if (!is_float && text.size() > 1 && text.find_first_not_of('0') != std::string::npos &&
+        text[0] == '0') {
       refuse("a number that starts with 0");
     }
-    if (!is_float && end < source_.size() && text == "0" && std::string_view("xXoObB").find(source_[end]) != std::string_view::npos) {
+    if (!is_float && end < source_.size() && text == "0" &&
+        std::string_view("xXoObB").find(source_[end]) != std::string_view::npos) {
       refuse("a number in another base than ten", true);
     }
     add(is_float ? TokenKind::kFloat : TokenKind::kInteger, std::move(text));
@@ -283,7 +301,8 @@ class Lexer {
     std::size_t end = at_ + 1;
     while (end < source_.size() && source_[end] != quote) end += source_[end] == '\\' ? 2 : 1;
     if (end >= source_.size()) refuse("a string is never closed");
-    StringLiteral literal = resolve_escapes(std::string_view(source_).substr(at_ + 1, end - at_ - 1));
+    StringLiteral literal =
+        resolve_escapes(std::string_view(source_).substr(at_ + 1, end - at_ - 1));
     if (!literal.mistake.empty()) refuse(literal.mistake, literal.unsupported);
     add(TokenKind::kString, std::move(literal.text));
     at_ = end + 1;
@@ -293,8 +312,10 @@ class Lexer {
     static constexpr std::array<std::string_view, 27> kOperators = {
         "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]",
         "(",  ")",  "{",  "}",  ">",  "<",  "=", ".", ":", "|", ",", ";", "!"};
-    const auto* found = std::ranges::find_if(kOperators, [&](std::string_view text) { return has(text); });
-    if (found == kOperators.end() || *found == "!") refuse(std::string("unexpected character '") + source_[at_] + "'");
+    const auto* found =
+        std::ranges::find_if(kOperators, [&](std::string_view text) { return has(text); });
+    if (found == kOperators.end() || *found == "!")
+      refuse(std::string("unexpected character '") + source_[at_] + "'");
     const char c = (*found)[0];
     if (c == '(' || c == '[' || c == '{') open.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
     if (c == ')' || c == ']' || c == '}') {

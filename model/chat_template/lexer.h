@@ -1,6 +1,6 @@
-// Template source to tokens, with Jinja's white space control and Transformers' settings: trim_blocks
-// (the line end after a block tag goes), lstrip_blocks (so does the indentation before it), one trailing
-// line end dropped.
+// Template source to tokens, with Jinja's white space control and Transformers' settings:
+// trim_blocks (the line end after a block tag goes), lstrip_blocks (so does the indentation before
+// it), one trailing line end dropped.
 #pragma once
 
 #include <string>

@@ -10,13 +10,26 @@ std::string shown(std::string_view source) {
   std::string all;
   for (const Token& token : tokenize(source)) {
     switch (token.kind) {
-      case TokenKind::kData: all += "[" + token.text + "]"; break;
-      case TokenKind::kVariableBegin: all += "{{"; break;
-      case TokenKind::kVariableEnd: all += "}}"; break;
-      case TokenKind::kBlockBegin: all += "{%"; break;
-      case TokenKind::kBlockEnd: all += "%}"; break;
-      case TokenKind::kEnd: break;
-      default: all += " " + token.text; break;
+      case TokenKind::kData:
+        all += "[" + token.text + "]";
+        break;
+      case TokenKind::kVariableBegin:
+        all += "{{";
+        break;
+      case TokenKind::kVariableEnd:
+        all += "}}";
+        break;
+      case TokenKind::kBlockBegin:
+        all += "{%";
+        break;
+      case TokenKind::kBlockEnd:
+        all += "%}";
+        break;
+      case TokenKind::kEnd:
+        break;
+      default:
+        all += " " + token.text;
+        break;
     }
   }
   return all;
@@ -63,7 +76,9 @@ TEST(Lexer, ATagEndsOnlyOutsideBrackets) {
 }
 
 TEST(Lexer, StringsResolveEscapes) {
-  EXPECT_EQ(shown(R"({{ 'a\n\x41\u00e9\101\'' "\d" }})"), "{{ a\nA\xc3\xa9" "A' \\d}}");
+  EXPECT_EQ(shown(R"({{ 'a\n\x41\u00e9\101\'' "\d" }})"),
+            "{{ a\nA\xc3\xa9"
+            "A' \\d}}");
   EXPECT_TRUE(mistake(R"({{ '\N{DASH}' }})").unsupported);
   EXPECT_TRUE(mistake(R"({{ '\ud800' }})").unsupported);
 }

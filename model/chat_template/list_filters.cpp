@@ -9,8 +9,8 @@
 #include "model/chat_template/letter_case.h"
 #include "model/chat_template/operators.h"
 #include "model/chat_template/printed.h"
-#include "model/chat_template/string_methods.h"
 #include "model/chat_template/tests.h"
+#include "model/chat_template/text_pieces.h"
 
 namespace octlm::model::jinja::filters {
 namespace {
@@ -43,7 +43,8 @@ class Path {
 
  private:
   static Value part(const std::string& text) {
-    const bool is_index = !text.empty() && text.size() < 18 && text.find_first_not_of("0123456789") == std::string::npos;
+    const bool is_index = !text.empty() && text.size() < 18 &&
+                          text.find_first_not_of("0123456789") == std::string::npos;
     return is_index ? Value::integer(std::stoll(text)) : Value::literal(text);
   }
 
@@ -63,7 +64,9 @@ struct Keyed {
 
 std::vector<Value> sorted(Runtime& runtime, std::vector<Keyed> keyed, bool reverse) {
   runtime.budget.bytes(keyed.size() * sizeof(Keyed));
-  const auto precedes = [&](const Keyed& a, const Keyed& b) { return order(runtime, a.key, b.key) < 0; };
+  const auto precedes = [&](const Keyed& a, const Keyed& b) {
+    return order(runtime, a.key, b.key) < 0;
+  };
   if (reverse) {  // equal ones keep their order
     std::ranges::reverse(keyed);
     std::ranges::stable_sort(keyed, precedes);
@@ -94,7 +97,8 @@ Value extreme(Runtime& runtime, const Value& value, const Arguments& arguments, 
 }
 
 // select, reject and their attr forms. The test's arguments follow its name.
-Value chosen(Runtime& runtime, const Value& value, const Arguments& arguments, bool by_attribute, bool wanted) {
+Value chosen(Runtime& runtime, const Value& value, const Arguments& arguments, bool by_attribute,
+             bool wanted) {
   if (!value.truth()) return runtime.iterator({});
   std::size_t at = 0;
   Path path{Value()};
@@ -106,7 +110,8 @@ Value chosen(Runtime& runtime, const Value& value, const Arguments& arguments, b
   Arguments rest{{}, arguments.named};
   if (at < arguments.positional.size()) {
     test = find_test(string_of("test", arguments.positional[at++]).text());
-    rest.positional.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(at), arguments.positional.end());
+    rest.positional.assign(arguments.positional.begin() + static_cast<std::ptrdiff_t>(at),
+                           arguments.positional.end());
   }
   std::vector<Value> kept;
   for (const Value& one : items_of(runtime, value)) {
@@ -135,7 +140,8 @@ Value first(Runtime& runtime, const Value& value, const Arguments& arguments) {
 
 Value last(Runtime& runtime, const Value& value, const Arguments& arguments) {
   bind("last", arguments, {});
-  if (value.sequence(SequenceKind::kIterator)) throw TemplateError("'generator' object is not reversible");
+  if (value.sequence(SequenceKind::kIterator))
+    throw TemplateError("'generator' object is not reversible");
   const auto all = items_of(runtime, value);
   return all.empty() ? Value::undefined("No last item, sequence was empty.") : all.back();
 }
@@ -161,25 +167,31 @@ Value join(Runtime& runtime, const Value& value, const Arguments& arguments) {
   const Text separator = bound[0] ? str(runtime, *bound[0]) : Text();
   const Path path = path_of(bound[1]);
   std::vector<Text> texts;
-  for (const Value& one : items_of(runtime, value)) texts.push_back(str(runtime, path.of(runtime, one)));
+  for (const Value& one : items_of(runtime, value))
+    texts.push_back(str(runtime, path.of(runtime, one)));
   return Value::string(joined(runtime, separator, texts));
 }
 
 Value map(Runtime& runtime, const Value& value, const Arguments& arguments) {
   if (!value.truth()) return runtime.iterator({});
   std::vector<Value> mapped;
-  const bool by_attribute = arguments.positional.empty() &&
-                            std::ranges::any_of(arguments.named, [](const auto& one) { return one.first == "attribute"; });
+  const bool by_attribute =
+      arguments.positional.empty() && std::ranges::any_of(arguments.named, [](const auto& one) {
+        return one.first == "attribute";
+      });
   if (by_attribute) {
     const auto bound = bind("map", arguments, {"attribute", "default"});
     const Path path(*bound[0]);
-    for (const Value& one : items_of(runtime, value)) mapped.push_back(path.of(runtime, one, bound[1]));
+    for (const Value& one : items_of(runtime, value))
+      mapped.push_back(path.of(runtime, one, bound[1]));
     return runtime.iterator(std::move(mapped));
   }
   if (arguments.positional.empty()) throw TemplateError("map requires a filter argument");
   const FilterEntry& filter = find_filter(string_of("map", arguments.positional[0]).text());
-  const Arguments rest{{arguments.positional.begin() + 1, arguments.positional.end()}, arguments.named};
-  for (const Value& one : items_of(runtime, value)) mapped.push_back(apply_filter(runtime, filter, one, rest));
+  const Arguments rest{{arguments.positional.begin() + 1, arguments.positional.end()},
+                       arguments.named};
+  for (const Value& one : items_of(runtime, value))
+    mapped.push_back(apply_filter(runtime, filter, one, rest));
   return runtime.iterator(std::move(mapped));
 }
 
@@ -209,8 +221,10 @@ Value unique(Runtime& runtime, const Value& value, const Arguments& arguments) {
       if (texts.insert(key.string()->text()).second) kept.push_back(one);
       continue;
     }
-    if (!is_hashable(key)) throw TemplateError("unhashable type: '" + std::string(key.type_name()) + "'");
-    if (std::ranges::none_of(others, [&](const Value& seen) { return equal(runtime, seen, key); })) {
+    if (!is_hashable(key))
+      throw TemplateError("unhashable type: '" + std::string(key.type_name()) + "'");
+    if (std::ranges::none_of(others,
+                             [&](const Value& seen) { return equal(runtime, seen, key); })) {
       others.push_back(key);
       kept.push_back(one);
     }
@@ -246,9 +260,11 @@ Value sort(Runtime& runtime, const Value& value, const Arguments& arguments) {
 Value dictsort(Runtime& runtime, const Value& value, const Arguments& arguments) {
   const auto bound = bind("dictsort", arguments, {"case_sensitive", "by", "reverse"});
   const std::string by = bound[1] ? string_of("dictsort", *bound[1]).text() : "key";
-  if (by != "key" && by != "value") throw TemplateError("You can only sort by either \"key\" or \"value\"");
+  if (by != "key" && by != "value")
+    throw TemplateError("You can only sort by either \"key\" or \"value\"");
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
-  if (!value.dict()) throw TemplateError("dictsort: needs a mapping, not '" + std::string(value.type_name()) + "'");
+  if (!value.dict())
+    throw TemplateError("dictsort: needs a mapping, not '" + std::string(value.type_name()) + "'");
   std::vector<Keyed> keyed;
   for (const auto& [key, entry] : value.dict()->entries) {
     const Value& sorted_by = by == "key" ? key : entry;

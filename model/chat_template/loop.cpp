@@ -67,21 +67,28 @@ std::optional<Value> loop_attribute(Runtime& runtime, const Value& loop, std::st
     return next ? *next : Value::undefined("there is no next item");
   }
   if (name == "cycle") {
-    return runtime.function("cycle", [loop](Arguments& arguments) {
-      if (arguments.positional.empty()) throw TemplateError("no items for cycling given");
-      const auto at = static_cast<std::size_t>(loop.loop()->index0) % arguments.positional.size();
-      return arguments.positional[at];
-    }, state.depth + 1);
+    return runtime.function(
+        "cycle",
+        [loop](Arguments& arguments) {
+          if (arguments.positional.empty()) throw TemplateError("no items for cycling given");
+          const auto at =
+              static_cast<std::size_t>(loop.loop()->index0) % arguments.positional.size();
+          return arguments.positional[at];
+        },
+        state.depth + 1);
   }
   if (name == "changed") {
-    return runtime.function("changed", [&runtime, loop](Arguments& arguments) {
-      Value now = runtime.sequence(SequenceKind::kTuple, std::move(arguments.positional));
-      auto& last = loop.loop()->changed_value;
-      if (!last) runtime.at_end([loop] { loop.loop()->changed_value.reset(); });
-      const bool changed = !last || !equal(runtime, *last, now);
-      if (changed) last = std::move(now);
-      return Value::boolean(changed);
-    }, state.depth + 1);
+    return runtime.function(
+        "changed",
+        [&runtime, loop](Arguments& arguments) {
+          Value now = runtime.sequence(SequenceKind::kTuple, std::move(arguments.positional));
+          auto& last = loop.loop()->changed_value;
+          if (!last) runtime.at_end([loop] { loop.loop()->changed_value.reset(); });
+          const bool changed = !last || !equal(runtime, *last, now);
+          if (changed) last = std::move(now);
+          return Value::boolean(changed);
+        },
+        state.depth + 1);
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// The `loop` variable of a for loop. Items are drawn one at a time: a loop's `if` is asked when its item is
-// due, which the body can influence through a namespace.
+// The `loop` variable of a for loop. Items are drawn one at a time: a loop's `if` is asked when its
+// item is due, which the body can influence through a namespace.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace octlm::model::jinja {
 
 struct LoopState {
   std::vector<Value> items;
-  int depth = 0;  // of the items, and one
+  int depth = 0;                              // of the items, and one
   std::function<bool(const Value&)> accepts;  // the loop's `if`; may be empty
   std::size_t drawn = 0;                      // of items
   std::int64_t index0 = -1;

@@ -42,9 +42,15 @@ Value integers(Arithmetic operation, std::int64_t a, std::int64_t b, Origin orig
   std::int64_t result = 0;
   bool overflow = false;
   switch (operation) {
-    case Arithmetic::kAdd: overflow = __builtin_add_overflow(a, b, &result); break;
-    case Arithmetic::kSubtract: overflow = __builtin_sub_overflow(a, b, &result); break;
-    case Arithmetic::kMultiply: overflow = __builtin_mul_overflow(a, b, &result); break;
+    case Arithmetic::kAdd:
+      overflow = __builtin_add_overflow(a, b, &result);
+      break;
+    case Arithmetic::kSubtract:
+      overflow = __builtin_sub_overflow(a, b, &result);
+      break;
+    case Arithmetic::kMultiply:
+      overflow = __builtin_mul_overflow(a, b, &result);
+      break;
     case Arithmetic::kDivide: {
       constexpr std::int64_t kExact = std::int64_t{1} << 53;
       if (a > kExact || a < -kExact || b > kExact || b < -kExact) {
@@ -97,20 +103,28 @@ double doubles(Arithmetic operation, double a, double b) {
                        operation == Arithmetic::kModulo;
   if (divides && b == 0.0) throw TemplateError("float division by zero");
   switch (operation) {
-    case Arithmetic::kAdd: return a + b;
-    case Arithmetic::kSubtract: return a - b;
-    case Arithmetic::kMultiply: return a * b;
-    case Arithmetic::kDivide: return a / b;
-    case Arithmetic::kFloorDivide: return float_floor_divide(a, b);
-    case Arithmetic::kModulo: return float_modulo(a, b);
-    case Arithmetic::kPower: break;
+    case Arithmetic::kAdd:
+      return a + b;
+    case Arithmetic::kSubtract:
+      return a - b;
+    case Arithmetic::kMultiply:
+      return a * b;
+    case Arithmetic::kDivide:
+      return a / b;
+    case Arithmetic::kFloorDivide:
+      return float_floor_divide(a, b);
+    case Arithmetic::kModulo:
+      return float_modulo(a, b);
+    case Arithmetic::kPower:
+      break;
   }
   if (a == 0.0 && b < 0.0) throw TemplateError("0.0 cannot be raised to a negative power");
   if (a < 0.0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b)) {
     throw UnsupportedError("a complex number");
   }
   const double result = std::pow(a, b);
-  if (std::isinf(result) && std::isfinite(a) && std::isfinite(b)) throw TemplateError("float overflow");
+  if (std::isinf(result) && std::isfinite(a) && std::isfinite(b))
+    throw TemplateError("float overflow");
   return result;
 }
 
@@ -167,8 +181,10 @@ Value arithmetic(Runtime& runtime, Arithmetic operation, const Value& a, const V
   if (operation == Arithmetic::kMultiply) {
     const Value& times = a.integer() ? a : b;
     const Value& value = a.integer() ? b : a;
-    if (times.integer() && value.string()) return repeated_text(runtime, *value.string(), *times.integer());
-    if (times.integer() && is_list_or_tuple(value)) return repeated_items(runtime, value, *times.integer());
+    if (times.integer() && value.string())
+      return repeated_text(runtime, *value.string(), *times.integer());
+    if (times.integer() && is_list_or_tuple(value))
+      return repeated_items(runtime, value, *times.integer());
   }
   refuse_types(operation, a, b);
 }
@@ -176,7 +192,8 @@ Value arithmetic(Runtime& runtime, Arithmetic operation, const Value& a, const V
 Value negative(const Value& value) {
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
   if (value.real()) return Value::real(-*value.real(), value.origin());
-  if (!value.integer()) throw TemplateError("bad operand type for unary -: '" + std::string(value.type_name()) + "'");
+  if (!value.integer())
+    throw TemplateError("bad operand type for unary -: '" + std::string(value.type_name()) + "'");
   if (*value.integer() == std::numeric_limits<std::int64_t>::min()) {
     throw UnsupportedError("an integer of more than 64 bits");
   }
@@ -186,7 +203,8 @@ Value negative(const Value& value) {
 Value positive(const Value& value) {
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
   if (value.real()) return value;
-  if (!value.integer()) throw TemplateError("bad operand type for unary +: '" + std::string(value.type_name()) + "'");
+  if (!value.integer())
+    throw TemplateError("bad operand type for unary +: '" + std::string(value.type_name()) + "'");
   return Value::integer(*value.integer(), value.origin());
 }
 

@@ -1,4 +1,5 @@
-// + - * / // % ** and the signs, as Python's, on int (64 bits: beyond that is refused), float, str, list, tuple.
+// + - * / // % ** and the signs, as Python's, on int (64 bits: beyond that is refused), float, str,
+// list, tuple.
 #pragma once
 
 #include "model/chat_template/runtime.h"

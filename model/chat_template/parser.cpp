@@ -1,5 +1,5 @@
-// Statements. What Jinja has and this does not (extends, include, import, block, autoescape, recursive loops)
-// is refused by name.
+// Statements. What Jinja has and this does not (extends, include, import, block, autoescape,
+// recursive loops) is refused by name.
 #include "model/chat_template/parser.h"
 
 #include <algorithm>
@@ -18,7 +18,13 @@ constexpr int kMaxBlocks = 40;  // nested
 using StatementPtr = std::unique_ptr<Statement>;
 
 Statement make(StatementKind kind, int line) {
-  return Statement{.kind = kind, .line = line, .text = {}, .expressions = {}, .targets = {}, .bodies = {}, .macro = {}};
+  return Statement{.kind = kind,
+                   .line = line,
+                   .text = {},
+                   .expressions = {},
+                   .targets = {},
+                   .bodies = {},
+                   .macro = {}};
 }
 
 StatementPtr done(Statement made) { return std::make_unique<Statement>(std::move(made)); }
@@ -35,7 +41,8 @@ class Parser {
   }
 
  private:
-  // Up to a tag of one of these names, whose '{%' is consumed and whose name is current; or to the end.
+  // Up to a tag of one of these names, whose '{%' is consumed and whose name is current; or to the
+  // end.
   Body statements(std::initializer_list<std::string_view> ends) {
     Body body;
     while (!tokens_.is(TokenKind::kEnd)) {
@@ -52,8 +59,9 @@ class Parser {
         body.statements.push_back(done(std::move(output)));
       } else {
         tokens_.expect(TokenKind::kBlockBegin, "text or a tag");
-        const bool ends_here = tokens_.is(TokenKind::kName) &&
-                               std::ranges::find(ends, std::string_view(tokens_.current().text)) != ends.end();
+        const bool ends_here =
+            tokens_.is(TokenKind::kName) &&
+            std::ranges::find(ends, std::string_view(tokens_.current().text)) != ends.end();
         if (ends_here) return body;
         body.statements.push_back(statement());
         tokens_.expect(TokenKind::kBlockEnd, "'%}'");
@@ -64,7 +72,8 @@ class Parser {
 
   // The body of a block, after its tag's head; leaves the end tag's name current.
   Body body_until(std::initializer_list<std::string_view> ends, std::string_view block, int line) {
-    if (++open_blocks_ > kMaxBlocks) tokens_.refuse("blocks nested more than " + std::to_string(kMaxBlocks) + " deep");
+    if (++open_blocks_ > kMaxBlocks)
+      tokens_.refuse("blocks nested more than " + std::to_string(kMaxBlocks) + " deep");
     tokens_.skip_operator(":");
     tokens_.expect(TokenKind::kBlockEnd, "'%}'");
     Body body = statements(ends);
@@ -98,7 +107,8 @@ class Parser {
       if (open_loops_ == 0) throw SyntaxMistake{line, "'" + tag + "' outside of a loop"};
       return done(make(tag == "break" ? StatementKind::kBreak : StatementKind::kContinue, line));
     }
-    static constexpr std::string_view kUnsupported[] = {"block", "extends", "include", "from", "import", "autoescape"};
+    static constexpr std::string_view kUnsupported[] = {"block", "extends", "include",
+                                                        "from",  "import",  "autoescape"};
     if (std::ranges::find(kUnsupported, tag) != std::end(kUnsupported)) {
       throw SyntaxMistake{line, "tag '" + tag + "' is not supported", true};
     }
@@ -155,7 +165,8 @@ class Parser {
       parts.push_back(one_target(with_member));
       if (!tokens_.skip_operator(",")) break;
       is_tuple = true;
-      const bool at_end = tokens_.is(TokenKind::kBlockEnd) || tokens_.is_operator("=") || tokens_.is_operator(")") ||
+      const bool at_end = tokens_.is(TokenKind::kBlockEnd) || tokens_.is_operator("=") ||
+                          tokens_.is_operator(")") ||
                           (!end_name.empty() && tokens_.is_name(end_name));
       if (at_end) break;
     }
@@ -166,14 +177,16 @@ class Parser {
   Target one_target(bool with_member) {
     const int line = tokens_.line();
     if (tokens_.skip_operator("(")) {
-      if (++open_brackets_ > kMaxBlocks) tokens_.refuse("targets nested more than " + std::to_string(kMaxBlocks) + " deep");
+      if (++open_brackets_ > kMaxBlocks)
+        tokens_.refuse("targets nested more than " + std::to_string(kMaxBlocks) + " deep");
       Target inside = target("", false);
       tokens_.expect_operator(")");
       --open_brackets_;
       return inside;
     }
     Target made{line, tokens_.expect(TokenKind::kName, "a name to assign to").text, "", {}, false};
-    static constexpr std::string_view kConstants[] = {"true", "false", "none", "True", "False", "None"};
+    static constexpr std::string_view kConstants[] = {"true", "false", "none",
+                                                      "True", "False", "None"};
     const bool is_loop = made.name == "loop" && loops_around_ > 0;
     if (is_loop || std::ranges::find(kConstants, made.name) != std::end(kConstants)) {
       throw SyntaxMistake{line, "'" + made.name + "' cannot be assigned"};
@@ -234,7 +247,8 @@ class Parser {
     caller->name = "caller";
     if (tokens_.is_operator("(")) signature(*caller);
     made.expressions.push_back(expressions_.expression());
-    if (made.expressions[0]->kind != ExpressionKind::kCall) throw SyntaxMistake{line, "'call' needs a call"};
+    if (made.expressions[0]->kind != ExpressionKind::kCall)
+      throw SyntaxMistake{line, "'call' needs a call"};
     macro_body(*caller, "endcall", "call", line);
     made.macro = std::move(caller);
     return done(std::move(made));
@@ -282,8 +296,8 @@ class Parser {
   ExpressionParser expressions_;
   int open_blocks_ = 0;
   int open_brackets_ = 0;  // of a target
-  int open_loops_ = 0;    // that a break here would leave
-  int loops_around_ = 0;  // whose `loop` would be hidden
+  int open_loops_ = 0;     // that a break here would leave
+  int loops_around_ = 0;   // whose `loop` would be hidden
 };
 
 }  // namespace

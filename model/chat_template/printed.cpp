@@ -30,19 +30,28 @@ std::string escaped_in_repr(char32_t c, char quote) {
 
 std::string escaped_in_json(char32_t c, bool ensure_ascii) {
   switch (c) {
-    case '"': return "\\\"";
-    case '\\': return "\\\\";
-    case '\n': return "\\n";
-    case '\r': return "\\r";
-    case '\t': return "\\t";
-    case '\f': return "\\f";
-    case '\b': return "\\b";
-    default: break;
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    case '\f':
+      return "\\f";
+    case '\b':
+      return "\\b";
+    default:
+      break;
   }
   if (c < 0x20) return "\\u" + hex(c, 4);
   if (!ensure_ascii || c < 0x7F) return "";  // Python's takes DEL for no printable ASCII
   if (c < 0x10000) return "\\u" + hex(c, 4);
-  return "\\u" + hex(0xD800 + ((c - 0x10000) >> 10), 4) + "\\u" + hex(0xDC00 + ((c - 0x10000) & 0x3FF), 4);
+  return "\\u" + hex(0xD800 + ((c - 0x10000) >> 10), 4) + "\\u" +
+         hex(0xDC00 + ((c - 0x10000) & 0x3FF), 4);
 }
 
 // Each character that escape() gives a text for is replaced by it and keeps its origin.
@@ -246,8 +255,10 @@ std::string float_text(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   char buffer[40];
-  const auto written = std::to_chars(buffer, buffer + sizeof buffer, std::fabs(value), std::chars_format::scientific);
-  const std::string_view shortest(buffer, static_cast<std::size_t>(written.ptr - buffer));  // d.ddde+XX
+  const auto written = std::to_chars(buffer, buffer + sizeof buffer, std::fabs(value),
+                                     std::chars_format::scientific);
+  const std::string_view shortest(buffer,
+                                  static_cast<std::size_t>(written.ptr - buffer));  // d.ddde+XX
   const std::size_t e = shortest.find('e');
   int exponent = 0;
   const char* digits_of_exponent = shortest.data() + e + (shortest[e + 1] == '+' ? 2 : 1);
@@ -259,10 +270,13 @@ std::string float_text(double value) {
   if (exponent < -4 || exponent >= 16) {
     const std::string fraction = count > 1 ? "." + digits.substr(1) : "";
     const std::string size = std::to_string(std::abs(exponent));
-    return sign + digits[0] + fraction + (exponent < 0 ? "e-" : "e+") + (size.size() < 2 ? "0" : "") + size;
+    return sign + digits[0] + fraction + (exponent < 0 ? "e-" : "e+") +
+           (size.size() < 2 ? "0" : "") + size;
   }
-  if (exponent < 0) return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
-  if (count <= exponent + 1) return sign + digits + std::string(static_cast<std::size_t>(exponent + 1 - count), '0') + ".0";
+  if (exponent < 0)
+    return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  if (count <= exponent + 1)
+    return sign + digits + std::string(static_cast<std::size_t>(exponent + 1 - count), '0') + ".0";
   const auto whole = static_cast<std::size_t>(exponent + 1);
   return sign + digits.substr(0, whole) + "." + digits.substr(whole);
 }

@@ -43,7 +43,8 @@ Value Runtime::sequence(SequenceKind kind, std::vector<Value> items, Origin orig
   budget.bytes(sizeof(Sequence) + items.size() * sizeof(Value));
   const int depth = depth_around(items);
   budget.value_depth(depth);
-  return {Value::Data(std::make_shared<const Sequence>(Sequence{kind, std::move(items), depth})), origin};
+  return {Value::Data(std::make_shared<const Sequence>(Sequence{kind, std::move(items), depth})),
+          origin};
 }
 
 Value Runtime::dict(std::vector<std::pair<Value, Value>> entries, Origin origin) {
@@ -68,7 +69,8 @@ Value Runtime::dict(std::vector<std::pair<Value, Value>> entries, Origin origin)
 Value Runtime::function(std::string name, std::function<Value(Arguments&)> call, int depth) {
   budget.bytes(sizeof(Callable));
   budget.value_depth(depth);
-  return {Value::Data(std::make_shared<const Callable>(Callable{std::move(name), std::move(call), depth})),
+  return {Value::Data(
+              std::make_shared<const Callable>(Callable{std::move(name), std::move(call), depth})),
           Origin::kUser};
 }
 
@@ -90,7 +92,8 @@ void Scope::set(std::string_view name, Value value) {
 }
 
 void TextBuilder::append(const Text& text, std::size_t begin, std::size_t end) {
-  for_each_run(text, begin, end, [&](std::string_view bytes, Origin origin) { append(bytes, origin); });
+  for_each_run(text, begin, end,
+               [&](std::string_view bytes, Origin origin) { append(bytes, origin); });
 }
 
 Text slice(Runtime& runtime, const Text& text, std::size_t begin, std::size_t end) {

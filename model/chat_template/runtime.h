@@ -65,7 +65,9 @@ inline constexpr std::size_t kTextOverhead = 128;
 // Joins pieces, each with its origin.
 class TextBuilder {
  public:
-  explicit TextBuilder(Runtime& runtime) : runtime_(runtime) { runtime.budget.bytes(kTextOverhead); }
+  explicit TextBuilder(Runtime& runtime) : runtime_(runtime) {
+    runtime.budget.bytes(kTextOverhead);
+  }
 
   void append(std::string_view bytes, Origin origin) {
     charge(bytes.size());

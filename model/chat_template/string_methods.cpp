@@ -1,24 +1,16 @@
 #include "model/chat_template/string_methods.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "model/chat_template/arguments.h"
 #include "model/chat_template/comparison.h"
 #include "model/chat_template/letter_case.h"
+#include "model/chat_template/text_pieces.h"
 #include "model/chat_template/unicode.h"
 
 namespace octlm::model::jinja {
 namespace {
-
-constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-
-std::size_t start_of_last(std::string_view bytes, std::size_t end) {
-  do --end;
-  while ((static_cast<unsigned char>(bytes[end]) & 0xC0u) == 0x80u);
-  return end;
-}
 
 // The argument's text, or nullptr when it was left out or None.
 const Text* text_or_none(std::string_view function, const Value* value) {
@@ -41,60 +33,16 @@ Value rstrip(Runtime& runtime, const Text& self, const Arguments& arguments) {
   return strip_method(runtime, self, arguments, "rstrip", false, true);
 }
 
-struct Cut {
-  std::size_t begin;
-  std::size_t end;
-};
-
 Value pieces(Runtime& runtime, const Text& self, const std::vector<Cut>& cuts) {
   std::vector<Value> items;
   items.reserve(cuts.size());
-  for (const Cut& cut : cuts) items.push_back(Value::string(slice(runtime, self, cut.begin, cut.end)));
+  for (const Cut& cut : cuts)
+    items.push_back(Value::string(slice(runtime, self, cut.begin, cut.end)));
   return runtime.list(std::move(items));
 }
 
-std::vector<Cut> split_at(const std::string& bytes, const std::string& separator, std::int64_t limit) {
-  std::vector<Cut> cuts;
-  std::size_t begin = 0;
-  for (std::size_t at; limit > 0 && (at = bytes.find(separator, begin)) != std::string::npos; --limit) {
-    cuts.push_back({begin, at});
-    begin = at + separator.size();
-  }
-  cuts.push_back({begin, bytes.size()});
-  return cuts;
-}
-
-std::vector<Cut> split_at_last(const std::string& bytes, const std::string& separator, std::int64_t limit) {
-  std::vector<Cut> cuts;
-  std::size_t end = bytes.size();
-  for (; limit > 0 && end >= separator.size(); --limit) {
-    const std::size_t at = bytes.rfind(separator, end - separator.size());
-    if (at == std::string::npos) break;
-    cuts.push_back({at + separator.size(), end});
-    end = at;
-  }
-  cuts.push_back({0, end});
-  std::ranges::reverse(cuts);
-  return cuts;
-}
-
-std::vector<Cut> split_at_space(const std::string& bytes, std::int64_t limit) {
-  std::vector<Cut> cuts;
-  std::size_t at = 0;
-  while (true) {
-    while (at < bytes.size() && is_space(code_point_at(bytes, at))) at += length_at(bytes, at);
-    if (at == bytes.size()) return cuts;
-    const std::size_t begin = at;
-    if (limit-- <= 0) {
-      cuts.push_back({begin, bytes.size()});
-      return cuts;
-    }
-    while (at < bytes.size() && !is_space(code_point_at(bytes, at))) at += length_at(bytes, at);
-    cuts.push_back({begin, at});
-  }
-}
-
-Value split_method(Runtime& runtime, const Text& self, const Arguments& arguments, bool from_the_right) {
+Value split_method(Runtime& runtime, const Text& self, const Arguments& arguments,
+                   bool from_the_right) {
   const char* name = from_the_right ? "rsplit" : "split";
   const auto bound = bind(name, arguments, {"sep", "maxsplit"});
   std::int64_t limit = bound[1] ? integer_of(name, *bound[1]) : -1;
@@ -102,12 +50,14 @@ Value split_method(Runtime& runtime, const Text& self, const Arguments& argument
   const std::string& bytes = self.text();
   const Text* separator = text_or_none(name, bound[0]);
   if (!separator) {
-    if (from_the_right && limit != kAll) throw UnsupportedError("rsplit at white space with a limit");
-    return pieces(runtime, self, split_at_space(bytes, limit));
+    if (from_the_right && limit != kAll)
+      throw UnsupportedError("rsplit at white space with a limit");
+    return pieces(runtime, self, split_at_space(runtime, bytes, limit));
   }
   if (separator->text().empty()) throw TemplateError("empty separator");
-  return pieces(runtime, self, from_the_right ? split_at_last(bytes, separator->text(), limit)
-                                              : split_at(bytes, separator->text(), limit));
+  return pieces(runtime, self,
+                from_the_right ? split_at_last(runtime, bytes, separator->text(), limit)
+                               : split_at(runtime, bytes, separator->text(), limit));
 }
 
 Value split(Runtime& runtime, const Text& self, const Arguments& arguments) {
@@ -126,14 +76,16 @@ Value splitlines(Runtime& runtime, const Text& self, const Arguments& arguments)
   return runtime.list(std::move(lines));
 }
 
-Value partition_method(Runtime& runtime, const Text& self, const Arguments& arguments, bool from_the_right) {
+Value partition_method(Runtime& runtime, const Text& self, const Arguments& arguments,
+                       bool from_the_right) {
   const char* name = from_the_right ? "rpartition" : "partition";
   const auto bound = bind(name, arguments, {"/sep"});
   if (!bound[0]) throw TemplateError(std::string(name) + ": needs a separator");
   const Text& separator = string_of(name, *bound[0]);
   if (separator.text().empty()) throw TemplateError("empty separator");
   const std::string& bytes = self.text();
-  const std::size_t at = from_the_right ? bytes.rfind(separator.text()) : bytes.find(separator.text());
+  const std::size_t at = from_the_right ? find_last(runtime, bytes, separator.text())
+                                        : find_first(bytes, separator.text());
   std::vector<Value> parts;
   if (at == std::string::npos) {
     parts.assign(3, Value::string({}));
@@ -141,7 +93,8 @@ Value partition_method(Runtime& runtime, const Text& self, const Arguments& argu
   } else {
     parts.push_back(Value::string(slice(runtime, self, 0, at)));
     parts.push_back(*bound[0]);
-    parts.push_back(Value::string(slice(runtime, self, at + separator.text().size(), bytes.size())));
+    parts.push_back(
+        Value::string(slice(runtime, self, at + separator.text().size(), bytes.size())));
   }
   return runtime.sequence(SequenceKind::kTuple, std::move(parts));
 }
@@ -154,7 +107,8 @@ Value rpartition(Runtime& runtime, const Text& self, const Arguments& arguments)
 }
 
 // startswith and endswith: one string, or a tuple of them.
-Value affix_method(const Text& self, const Arguments& arguments, std::string_view name, bool at_start) {
+Value affix_method(const Text& self, const Arguments& arguments, std::string_view name,
+                   bool at_start) {
   if (arguments.positional.size() > 1) throw UnsupportedError(std::string(name) + " with a range");
   const auto bound = bind(name, arguments, {"/prefix"});
   if (!bound[0]) throw TemplateError(std::string(name) + ": needs an argument");
@@ -194,38 +148,41 @@ Value removesuffix(Runtime& runtime, const Text& self, const Arguments& argument
 }
 
 // find, rfind, index, rindex: a position counted in characters.
-Value find_method(const Text& self, const Arguments& arguments, std::string_view name, bool last,
-                  bool must_exist) {
+Value find_method(Runtime& runtime, const Text& self, const Arguments& arguments,
+                  std::string_view name, bool last, bool must_exist) {
   if (arguments.positional.size() > 1) throw UnsupportedError(std::string(name) + " with a range");
   const auto bound = bind(name, arguments, {"/sub"});
   if (!bound[0]) throw TemplateError(std::string(name) + ": needs an argument");
   const std::string& part = string_of(name, *bound[0]).text();
-  const std::size_t at = last ? self.text().rfind(part) : self.text().find(part);
+  const std::size_t at =
+      last ? find_last(runtime, self.text(), part) : find_first(self.text(), part);
   if (at == std::string::npos && must_exist) throw TemplateError("substring not found");
   if (at == std::string::npos) return Value::integer(-1);
-  return Value::integer(static_cast<std::int64_t>(count_code_points(std::string_view(self.text()).substr(0, at))));
+  return Value::integer(
+      static_cast<std::int64_t>(count_code_points(std::string_view(self.text()).substr(0, at))));
 }
 
-Value find(Runtime&, const Text& self, const Arguments& arguments) {
-  return find_method(self, arguments, "find", false, false);
+Value find(Runtime& runtime, const Text& self, const Arguments& arguments) {
+  return find_method(runtime, self, arguments, "find", false, false);
 }
-Value rfind(Runtime&, const Text& self, const Arguments& arguments) {
-  return find_method(self, arguments, "rfind", true, false);
+Value rfind(Runtime& runtime, const Text& self, const Arguments& arguments) {
+  return find_method(runtime, self, arguments, "rfind", true, false);
 }
-Value index(Runtime&, const Text& self, const Arguments& arguments) {
-  return find_method(self, arguments, "index", false, true);
+Value index(Runtime& runtime, const Text& self, const Arguments& arguments) {
+  return find_method(runtime, self, arguments, "index", false, true);
 }
-Value rindex(Runtime&, const Text& self, const Arguments& arguments) {
-  return find_method(self, arguments, "rindex", true, true);
+Value rindex(Runtime& runtime, const Text& self, const Arguments& arguments) {
+  return find_method(runtime, self, arguments, "rindex", true, true);
 }
 
-Value count(Runtime&, const Text& self, const Arguments& arguments) {
+Value count(Runtime& runtime, const Text& self, const Arguments& arguments) {
   if (arguments.positional.size() > 1) throw UnsupportedError("count with a range");
   const auto bound = bind("count", arguments, {"/sub"});
   if (!bound[0]) throw TemplateError("count: needs an argument");
   const std::string& part = string_of("count", *bound[0]).text();
-  if (part.empty()) return Value::integer(static_cast<std::int64_t>(count_code_points(self.text())) + 1);
-  return Value::integer(std::ssize(split_at(self.text(), part, kAll)) - 1);
+  if (part.empty())
+    return Value::integer(static_cast<std::int64_t>(count_code_points(self.text())) + 1);
+  return Value::integer(std::ssize(split_at(runtime, self.text(), part, kAll)) - 1);
 }
 
 Value replace(Runtime& runtime, const Text& self, const Arguments& arguments) {
@@ -289,22 +246,53 @@ struct Entry {
 };
 
 constexpr Entry kMethods[] = {
-    {"capitalize", changed<capitalized>}, {"casefold", nullptr},     {"center", nullptr},
-    {"count", count},                     {"encode", nullptr},       {"endswith", endswith},
-    {"expandtabs", nullptr},              {"find", find},            {"format", nullptr},
-    {"format_map", nullptr},              {"index", index},          {"isalnum", every<letter_or_digit>},
-    {"isalpha", every<letter>},           {"isascii", nullptr},      {"isdecimal", every<digit>},
-    {"isdigit", every<digit>},            {"isidentifier", nullptr}, {"islower", islower},
-    {"isnumeric", every<digit>},          {"isprintable", nullptr},  {"isspace", every<is_space>},
-    {"istitle", nullptr},                 {"isupper", isupper},      {"join", join},
-    {"ljust", nullptr},                   {"lower", changed<lower>}, {"lstrip", lstrip},
-    {"maketrans", nullptr},               {"partition", partition},  {"removeprefix", removeprefix},
-    {"removesuffix", removesuffix},       {"replace", replace},      {"rfind", rfind},
-    {"rindex", rindex},                   {"rjust", nullptr},        {"rpartition", rpartition},
-    {"rsplit", rsplit},                   {"rstrip", rstrip},        {"split", split},
-    {"splitlines", splitlines},           {"startswith", startswith}, {"strip", strip},
-    {"swapcase", nullptr},                {"title", changed<titled>}, {"translate", nullptr},
-    {"upper", changed<upper>},            {"zfill", nullptr},
+    {"capitalize", changed<capitalized>},
+    {"casefold", nullptr},
+    {"center", nullptr},
+    {"count", count},
+    {"encode", nullptr},
+    {"endswith", endswith},
+    {"expandtabs", nullptr},
+    {"find", find},
+    {"format", nullptr},
+    {"format_map", nullptr},
+    {"index", index},
+    {"isalnum", every<letter_or_digit>},
+    {"isalpha", every<letter>},
+    {"isascii", nullptr},
+    {"isdecimal", every<digit>},
+    {"isdigit", every<digit>},
+    {"isidentifier", nullptr},
+    {"islower", islower},
+    {"isnumeric", every<digit>},
+    {"isprintable", nullptr},
+    {"isspace", every<is_space>},
+    {"istitle", nullptr},
+    {"isupper", isupper},
+    {"join", join},
+    {"ljust", nullptr},
+    {"lower", changed<lower>},
+    {"lstrip", lstrip},
+    {"maketrans", nullptr},
+    {"partition", partition},
+    {"removeprefix", removeprefix},
+    {"removesuffix", removesuffix},
+    {"replace", replace},
+    {"rfind", rfind},
+    {"rindex", rindex},
+    {"rjust", nullptr},
+    {"rpartition", rpartition},
+    {"rsplit", rsplit},
+    {"rstrip", rstrip},
+    {"split", split},
+    {"splitlines", splitlines},
+    {"startswith", startswith},
+    {"strip", strip},
+    {"swapcase", nullptr},
+    {"title", changed<titled>},
+    {"translate", nullptr},
+    {"upper", changed<upper>},
+    {"zfill", nullptr},
 };
 
 }  // namespace
@@ -314,71 +302,6 @@ StringMethod find_string_method(std::string_view name) {
   if (entry == std::end(kMethods)) return nullptr;
   if (!entry->method) throw UnsupportedError("str." + std::string(name));
   return entry->method;
-}
-
-Text stripped(Runtime& runtime, const Text& text, const Text* chars, bool left, bool right) {
-  const std::string& bytes = text.text();
-  const auto goes = [&](std::size_t at) {
-    if (!chars) return is_space(code_point_at(bytes, at));
-    const std::string_view one = std::string_view(bytes).substr(at, length_at(bytes, at));
-    return chars->text().find(one) != std::string::npos;
-  };
-  std::size_t begin = 0;
-  std::size_t end = bytes.size();
-  while (left && begin < end && goes(begin)) begin += length_at(bytes, begin);
-  while (right && end > begin && goes(start_of_last(bytes, end))) end = start_of_last(bytes, end);
-  return slice(runtime, text, begin, end);
-}
-
-Text replaced(Runtime& runtime, const Text& text, const Text& old, const Text& by, std::int64_t count) {
-  if (count < 0) count = kAll;
-  TextBuilder out(runtime);
-  const std::string& bytes = text.text();
-  std::size_t begin = 0;
-  if (old.text().empty()) {  // between all characters, and at both ends
-    for (; count > 0; --count) {
-      out.append(by);
-      if (begin == bytes.size()) return out.take();
-      const std::size_t end = begin + length_at(bytes, begin);
-      out.append(text, begin, end);
-      begin = end;
-    }
-    out.append(text, begin, bytes.size());
-    return out.take();
-  }
-  const auto cuts = split_at(bytes, old.text(), count);
-  for (std::size_t i = 0; i < cuts.size(); ++i) {
-    if (i > 0) out.append(by);
-    out.append(text, cuts[i].begin, cuts[i].end);
-  }
-  return out.take();
-}
-
-Text joined(Runtime& runtime, const Text& separator, const std::vector<Text>& pieces) {
-  TextBuilder out(runtime);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (i > 0) out.append(separator);
-    out.append(pieces[i]);
-  }
-  return out.take();
-}
-
-std::vector<Text> split_lines(Runtime& runtime, const Text& text, bool keep_ends) {
-  std::vector<Text> lines;
-  const std::string& bytes = text.text();
-  std::size_t begin = 0;
-  for (std::size_t at = 0; at < bytes.size();) {
-    std::size_t after = at + length_at(bytes, at);
-    if (!is_line_end(code_point_at(bytes, at))) {
-      at = after;
-      continue;
-    }
-    if (bytes[at] == '\r' && after < bytes.size() && bytes[after] == '\n') ++after;
-    lines.push_back(slice(runtime, text, begin, keep_ends ? after : at));
-    begin = at = after;
-  }
-  if (begin < bytes.size()) lines.push_back(slice(runtime, text, begin, bytes.size()));
-  return lines;
 }
 
 }  // namespace octlm::model::jinja

@@ -13,7 +13,8 @@ constexpr std::size_t kMaxConfigBytes = 64u << 20;
 void add_files(const std::filesystem::path& folder, std::vector<NamedTemplate>& templates) {
   const auto main_file = folder / "chat_template.jinja";
   if (std::filesystem::exists(main_file)) {
-    templates.push_back({"default", read_small_file(main_file, kMaxTemplateBytes), main_file.string()});
+    templates.push_back(
+        {"default", read_small_file(main_file, kMaxTemplateBytes), main_file.string()});
   }
   const auto more = folder / "additional_chat_templates";
   if (!std::filesystem::is_directory(more)) return;
@@ -23,11 +24,13 @@ void add_files(const std::filesystem::path& folder, std::vector<NamedTemplate>& 
   }
   std::ranges::sort(files);
   for (const auto& file : files) {
-    templates.push_back({file.stem().string(), read_small_file(file, kMaxTemplateBytes), file.string()});
+    templates.push_back(
+        {file.stem().string(), read_small_file(file, kMaxTemplateBytes), file.string()});
   }
 }
 
-void add_from_config(const Json& config, const std::string& where, std::vector<NamedTemplate>& templates) {
+void add_from_config(const Json& config, const std::string& where,
+                     std::vector<NamedTemplate>& templates) {
   const auto found = config.find("chat_template");
   if (found == config.end() || found->is_null()) return;
   const std::string place = where + ": chat_template";
@@ -35,7 +38,8 @@ void add_from_config(const Json& config, const std::string& where, std::vector<N
     templates.push_back({"default", found->get<std::string>(), place});
     return;
   }
-  if (!found->is_array()) refuse(where, "chat_template must be a string or a list of {name, template}");
+  if (!found->is_array())
+    refuse(where, "chat_template must be a string or a list of {name, template}");
   for (const Json& one : *found) {
     const bool fits = one.is_object() && one.contains("name") && one["name"].is_string() &&
                       one.contains("template") && one["template"].is_string();
@@ -56,7 +60,8 @@ std::string token_text(const Json& token, const std::string& where, const std::s
 }
 
 void add_special_tokens(const Json& config, const std::string& where, OrderedJson& tokens) {
-  for (const char* name : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
+  for (const char* name : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
+                           "cls_token", "mask_token"}) {
     const auto found = config.find(name);
     if (found == config.end() || found->is_null()) continue;
     const std::string text = token_text(*found, where, name);
@@ -66,7 +71,8 @@ void add_special_tokens(const Json& config, const std::string& where, OrderedJso
   if (more == config.end() || more->is_null() || more->empty()) return;
   if (!more->is_array()) refuse(where, "additional_special_tokens must be a list");
   OrderedJson list = OrderedJson::array();
-  for (const Json& token : *more) list.push_back(token_text(token, where, "additional_special_tokens"));
+  for (const Json& token : *more)
+    list.push_back(token_text(token, where, "additional_special_tokens"));
   tokens["additional_special_tokens"] = std::move(list);
 }
 
@@ -89,15 +95,17 @@ TemplateSource find_template(const std::filesystem::path& folder) {
     add_special_tokens(config, config_file.string(), source.special_tokens);
     has_added_tokens = config.contains("added_tokens_decoder");
   }
-  // Older checkpoints: Transformers reads this file only when the other has no added_tokens_decoder.
+  // Older checkpoints: Transformers reads this file only when the other has no
+  // added_tokens_decoder.
   const auto map_file = folder / "special_tokens_map.json";
   if (!has_added_tokens && std::filesystem::exists(map_file)) {
     add_special_tokens(read_object(map_file), map_file.string(), source.special_tokens);
   }
   if (source.templates.empty()) {
     const bool has_json = std::filesystem::exists(folder / "chat_template.json");
-    refuse(folder.string(), std::string("no chat template in chat_template.jinja or tokenizer_config.json") +
-                                (has_json ? " (chat_template.json is a processor's, not a tokenizer's)" : ""));
+    refuse(folder.string(),
+           std::string("no chat template in chat_template.jinja or tokenizer_config.json") +
+               (has_json ? " (chat_template.json is a processor's, not a tokenizer's)" : ""));
   }
   return source;
 }

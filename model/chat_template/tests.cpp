@@ -36,14 +36,17 @@ bool is_float(const Value& value) { return value.real() != nullptr; }
 bool is_number(const Value& value) { return value.is_number(); }
 bool is_string(const Value& value) { return value.string() != nullptr; }
 bool is_mapping(const Value& value) { return value.dict() != nullptr; }
-bool is_callable(const Value& value) { return value.callable() || value.is_undefined() || value.loop(); }
+bool is_callable(const Value& value) {
+  return value.callable() || value.is_undefined() || value.loop();
+}
 bool is_escaped(const Value& value) { return value.is_markup(); }
 
 bool is_sequence(const Value& value) {
   if (value.is_undefined() || value.string() || value.dict()) return true;
   const Sequence* sequence = value.sequence();
-  return sequence && (sequence->kind == SequenceKind::kList || sequence->kind == SequenceKind::kTuple ||
-                      sequence->kind == SequenceKind::kRange);
+  return sequence &&
+         (sequence->kind == SequenceKind::kList || sequence->kind == SequenceKind::kTuple ||
+          sequence->kind == SequenceKind::kRange);
 }
 
 bool is_iterable(const Value& value) {
@@ -102,7 +105,8 @@ bool is_in(Runtime& runtime, const Value& value, const Arguments& arguments) {
   return contains(runtime, *bound[0], value);
 }
 
-// Identity means something for the singletons only; elsewhere it depends on how Python stores a value.
+// Identity means something for the singletons only; elsewhere it depends on how Python stores a
+// value.
 bool is_same(Runtime& runtime, const Value& value, const Arguments& arguments) {
   const auto bound = bind("sameas", arguments, {"other"});
   if (!bound[0]) throw TemplateError("sameas: needs an argument");

@@ -9,7 +9,8 @@ namespace octlm::model::jinja {
 
 using Test = bool (*)(Runtime& runtime, const Value& value, const Arguments& arguments);
 
-// Throws TemplateError for a name Jinja does not have, UnsupportedError for one that only this lacks.
+// Throws TemplateError for a name Jinja does not have, UnsupportedError for one that only this
+// lacks.
 Test find_test(std::string_view name);
 
 }  // namespace octlm::model::jinja

@@ -9,14 +9,17 @@
 #include "model/chat_template/letter_case.h"
 #include "model/chat_template/operators.h"
 #include "model/chat_template/printed.h"
-#include "model/chat_template/string_methods.h"
+#include "model/chat_template/text_pieces.h"
 
 namespace octlm::model::jinja::filters {
 namespace {
 
-Text stripped_text(Runtime& runtime, const Text& text) { return stripped(runtime, text, nullptr, true, true); }
+Text stripped_text(Runtime& runtime, const Text& text) {
+  return stripped(runtime, text, nullptr, true, true);
+}
 
-// Digits with single underscores between them, as Python's int() and float() read them; without those.
+// Digits with single underscores between them, as Python's int() and float() read them; without
+// those.
 std::optional<std::string> without_underscores(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -24,7 +27,9 @@ std::optional<std::string> without_underscores(const std::string& text) {
       plain.push_back(text[i]);
       continue;
     }
-    const auto is_digit = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+    const auto is_digit = [&](std::size_t at) {
+      return at < text.size() && text[at] >= '0' && text[at] <= '9';
+    };
     if (i == 0 || !is_digit(i - 1) || !is_digit(i + 1)) return std::nullopt;
   }
   return plain;
@@ -32,7 +37,8 @@ std::optional<std::string> without_underscores(const std::string& text) {
 
 void refuse_beyond_ascii(const std::string& text) {
   for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80) throw UnsupportedError("a number written beyond ASCII");
+    if (static_cast<unsigned char>(c) >= 0x80)
+      throw UnsupportedError("a number written beyond ASCII");
   }
 }
 
@@ -43,12 +49,14 @@ std::optional<std::int64_t> parsed_integer(const std::string& text) {
   if (!plain) return std::nullopt;
   if (plain->starts_with('+')) plain->erase(0, 1);
   if (plain->starts_with("-") && text.starts_with("+")) return std::nullopt;
-  if (plain->empty() || plain->find_first_not_of("0123456789", (*plain)[0] == '-' ? 1 : 0) != std::string::npos) {
+  if (plain->empty() ||
+      plain->find_first_not_of("0123456789", (*plain)[0] == '-' ? 1 : 0) != std::string::npos) {
     return std::nullopt;
   }
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(plain->data(), plain->data() + plain->size(), value);
-  if (error == std::errc::result_out_of_range) throw UnsupportedError("an integer of more than 64 bits");
+  if (error == std::errc::result_out_of_range)
+    throw UnsupportedError("an integer of more than 64 bits");
   if (error != std::errc() || end != plain->data() + plain->size()) return std::nullopt;
   return value;
 }
@@ -57,7 +65,8 @@ std::optional<std::int64_t> parsed_integer(const std::string& text) {
 std::optional<double> parsed_float(const std::string& text) {
   refuse_beyond_ascii(text);
   const auto plain = without_underscores(text);
-  if (!plain || plain->empty() || plain->find_first_of("xXpP( ") != std::string::npos) return std::nullopt;
+  if (!plain || plain->empty() || plain->find_first_of("xXpP( ") != std::string::npos)
+    return std::nullopt;
   char* end = nullptr;
   const double value = std::strtod(plain->c_str(), &end);
   if (end != plain->c_str() + plain->size()) return std::nullopt;
@@ -115,7 +124,8 @@ Value replace(Runtime& runtime, const Value& value, const Arguments& arguments) 
   const auto bound = bind("replace", arguments, {"old", "new", "count"});
   if (!bound[0] || !bound[1]) throw TemplateError("replace: needs two arguments");
   const bool has_count = bound[2] && !bound[2]->is_none();
-  return Value::string(replaced(runtime, str(runtime, value), str(runtime, *bound[0]), str(runtime, *bound[1]),
+  return Value::string(replaced(runtime, str(runtime, value), str(runtime, *bound[0]),
+                                str(runtime, *bound[1]),
                                 has_count ? integer_of("replace", *bound[2]) : -1));
 }
 
@@ -143,7 +153,8 @@ Value tojson(Runtime& runtime, const Value& value, const Arguments& arguments) {
   if (bound[1] && !bound[1]->is_none()) style.indent = from_indent(*bound[1], runtime);
   if (bound[2] && !bound[2]->is_none()) {
     const auto pair = bound[2]->sequence();
-    if (!pair || pair->items.size() != 2) throw TemplateError("tojson: separators must be two strings");
+    if (!pair || pair->items.size() != 2)
+      throw TemplateError("tojson: separators must be two strings");
     style.item_separator = string_of("tojson", pair->items[0]);
     style.key_separator = string_of("tojson", pair->items[1]);
   }
@@ -177,13 +188,15 @@ Value absolute(Runtime&, const Value& value, const Arguments& arguments) {
   bind("abs", arguments, {});
   if (value.real()) return Value::real(std::fabs(*value.real()), value.origin());
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
-  if (!value.integer()) throw TemplateError("bad operand type for abs(): '" + std::string(value.type_name()) + "'");
+  if (!value.integer())
+    throw TemplateError("bad operand type for abs(): '" + std::string(value.type_name()) + "'");
   return *value.integer() < 0 ? negative(value) : positive(value);
 }
 
 Value int_value(Runtime& runtime, const Value& value, const Arguments& arguments) {
   const auto bound = bind("int", arguments, {"default", "base"});
-  if (bound[1] && !(bound[1]->integer() && *bound[1]->integer() == 10)) throw UnsupportedError("filter 'int' with a base");
+  if (bound[1] && !(bound[1]->integer() && *bound[1]->integer() == 10))
+    throw UnsupportedError("filter 'int' with a base");
   const Value otherwise = bound[0] ? *bound[0] : Value::integer(0, Origin::kTemplate);
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
   if (value.integer()) return Value::integer(*value.integer(), value.origin());
@@ -191,7 +204,8 @@ Value int_value(Runtime& runtime, const Value& value, const Arguments& arguments
   if (!value.string()) return otherwise;
   const std::string text = stripped_text(runtime, *value.string()).text();
   if (const auto whole = parsed_integer(text)) return Value::integer(*whole, value.origin());
-  if (const auto number = parsed_float(text)) return integer_from(*number, value.origin()).value_or(otherwise);
+  if (const auto number = parsed_float(text))
+    return integer_from(*number, value.origin()).value_or(otherwise);
   return otherwise;
 }
 
@@ -215,8 +229,10 @@ Value round(Runtime&, const Value& value, const Arguments& arguments) {
     throw TemplateError("round: method must be common, ceil or floor");
   }
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
-  if (!value.is_number()) throw TemplateError("round: needs a number, not '" + std::string(value.type_name()) + "'");
-  if (precision < 0 || precision > 15) throw UnsupportedError("round to " + std::to_string(precision) + " digits");
+  if (!value.is_number())
+    throw TemplateError("round: needs a number, not '" + std::string(value.type_name()) + "'");
+  if (precision < 0 || precision > 15)
+    throw UnsupportedError("round to " + std::to_string(precision) + " digits");
   if (method == "common") {
     if (value.integer()) return Value::integer(*value.integer(), value.origin());
     if (!std::isfinite(*value.real())) return value;

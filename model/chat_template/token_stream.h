@@ -20,7 +20,9 @@ class TokenStream {
   int line() const { return current().line; }
 
   bool is(TokenKind kind) const { return current().kind == kind; }
-  bool is(TokenKind kind, std::string_view text) const { return is(kind) && current().text == text; }
+  bool is(TokenKind kind, std::string_view text) const {
+    return is(kind) && current().text == text;
+  }
   bool is_name(std::string_view text) const { return is(TokenKind::kName, text); }
   bool is_operator(std::string_view text) const { return is(TokenKind::kOperator, text); }
 
@@ -46,14 +48,22 @@ class TokenStream {
 
   std::string found() const {
     switch (current().kind) {
-      case TokenKind::kEnd: return "the end of the template";
-      case TokenKind::kData: return "text";
-      case TokenKind::kVariableBegin: return "'{{'";
-      case TokenKind::kVariableEnd: return "'}}'";
-      case TokenKind::kBlockBegin: return "'{%'";
-      case TokenKind::kBlockEnd: return "'%}'";
-      case TokenKind::kString: return "a string";
-      default: return "'" + current().text + "'";
+      case TokenKind::kEnd:
+        return "the end of the template";
+      case TokenKind::kData:
+        return "text";
+      case TokenKind::kVariableBegin:
+        return "'{{'";
+      case TokenKind::kVariableEnd:
+        return "'}}'";
+      case TokenKind::kBlockBegin:
+        return "'{%'";
+      case TokenKind::kBlockEnd:
+        return "'%}'";
+      case TokenKind::kString:
+        return "a string";
+      default:
+        return "'" + current().text + "'";
     }
   }
 

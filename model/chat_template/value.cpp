@@ -104,13 +104,20 @@ std::string_view Value::type_name() const {
   if (callable()) return "function";
   if (loop()) return "LoopContext";
   switch (sequence()->kind) {
-    case SequenceKind::kList: return "list";
-    case SequenceKind::kTuple: return "tuple";
-    case SequenceKind::kRange: return "range";
-    case SequenceKind::kKeys: return "dict_keys";
-    case SequenceKind::kValues: return "dict_values";
-    case SequenceKind::kItems: return "dict_items";
-    case SequenceKind::kIterator: return "generator";
+    case SequenceKind::kList:
+      return "list";
+    case SequenceKind::kTuple:
+      return "tuple";
+    case SequenceKind::kRange:
+      return "range";
+    case SequenceKind::kKeys:
+      return "dict_keys";
+    case SequenceKind::kValues:
+      return "dict_values";
+    case SequenceKind::kItems:
+      return "dict_items";
+    case SequenceKind::kIterator:
+      return "generator";
   }
   return "?";
 }

@@ -1,10 +1,10 @@
-// A value of the template language: what Python's None, bool, int, float, str, list, tuple, dict and a few
-// iterators are to Jinja, and who it came from.
+// A value of the template language: what Python's None, bool, int, float, str, list, tuple, dict
+// and a few iterators are to Jinja, and who it came from.
 //
-// Origin. A string knows for every byte who wrote it (RenderedText). Every other value has one origin:
-// kTemplate only when nothing but the template's own literals went into it. Its printed form has that origin.
-// Containers never change once made; only a namespace does, and a Runtime takes those apart at the end, so
-// that they cannot keep each other alive.
+// Origin. A string knows for every byte who wrote it (RenderedText). Every other value has one
+// origin: kTemplate only when nothing but the template's own literals went into it. Its printed
+// form has that origin. Containers never change once made; only a namespace does, and a Runtime
+// takes those apart at the end, so that they cannot keep each other alive.
 #pragma once
 
 #include <cstddef>
@@ -60,16 +60,18 @@ struct Sequence {
 
 class Value {
  public:
-  using Data = std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const Text>,
-                            std::shared_ptr<const Sequence>, std::shared_ptr<const Dict>,
-                            std::shared_ptr<Namespace>, std::shared_ptr<const Callable>,
-                            std::shared_ptr<LoopState>>;
+  using Data = std::variant<Undefined, None, bool, std::int64_t, double,
+                            std::shared_ptr<const Text>, std::shared_ptr<const Sequence>,
+                            std::shared_ptr<const Dict>, std::shared_ptr<Namespace>,
+                            std::shared_ptr<const Callable>, std::shared_ptr<LoopState>>;
 
   Value() : data_(None{}) {}
   Value(Data data, Origin origin) : data_(std::move(data)), origin_(origin) {}
   static Value undefined(std::string why);
   static Value boolean(bool value, Origin origin = Origin::kUser) { return {Data(value), origin}; }
-  static Value integer(std::int64_t value, Origin origin = Origin::kUser) { return {Data(value), origin}; }
+  static Value integer(std::int64_t value, Origin origin = Origin::kUser) {
+    return {Data(value), origin};
+  }
   static Value real(double value, Origin origin = Origin::kUser) { return {Data(value), origin}; }
   static Value string(Text text);
   static Value literal(std::string_view text);  // a string the template itself wrote

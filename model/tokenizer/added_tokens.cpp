@@ -29,7 +29,8 @@ std::size_t before_spaces(std::string_view text, std::size_t at, std::size_t flo
 }
 
 std::size_t after_spaces(std::string_view text, std::size_t at) {
-  while (at < text.size() && has_class(text, at, CharClass::kSpace)) at += code_point_at(text.data() + at).bytes;
+  while (at < text.size() && has_class(text, at, CharClass::kSpace))
+    at += code_point_at(text.data() + at).bytes;
   return at;
 }
 
@@ -61,17 +62,22 @@ const AddedTokenSet::Entry* AddedTokenSet::longest_at(std::string_view text, std
     }
     if (at + depth >= text.size()) break;
     const auto byte = static_cast<unsigned char>(text[at + depth]);
-    const auto at_depth = [depth](const Entry& entry) { return static_cast<unsigned char>(entry.content[depth]); };
-    low = std::partition_point(low, high, [&](const Entry& entry) { return at_depth(entry) < byte; });
-    high = std::partition_point(low, high, [&](const Entry& entry) { return at_depth(entry) == byte; });
+    const auto at_depth = [depth](const Entry& entry) {
+      return static_cast<unsigned char>(entry.content[depth]);
+    };
+    low =
+        std::partition_point(low, high, [&](const Entry& entry) { return at_depth(entry) < byte; });
+    high = std::partition_point(low, high,
+                                [&](const Entry& entry) { return at_depth(entry) == byte; });
   }
   return longest;
 }
 
-void AddedTokenSet::find_within(std::string_view text, std::size_t begin, std::size_t end, std::size_t& taken,
-                                std::vector<Found>& found) const {
+void AddedTokenSet::find_within(std::string_view text, std::size_t begin, std::size_t end,
+                                std::size_t& taken, std::vector<Found>& found) const {
   const std::string_view allowed = text.substr(0, end);
-  std::size_t spaces_end = 0;  // of the run of spaces that the last rstrip took: no run is walked twice
+  std::size_t spaces_end =
+      0;  // of the run of spaces that the last rstrip took: no run is walked twice
   for (std::size_t at = begin; at < end;) {
     if (!begins_[static_cast<unsigned char>(text[at])]) {
       ++at;
@@ -85,7 +91,8 @@ void AddedTokenSet::find_within(std::string_view text, std::size_t begin, std::s
     std::size_t first = at, last = at + entry->content.size();
     at = last;
     if (entry->token.single_word && touches_word(text, first, last)) continue;
-    if (entry->token.lstrip) first = std::max(taken, before_spaces(text, first, std::min(taken, first)));
+    if (entry->token.lstrip)
+      first = std::max(taken, before_spaces(text, first, std::min(taken, first)));
     if (entry->token.rstrip) {
       last = last < spaces_end ? spaces_end : after_spaces(text, last);
       spaces_end = last;

@@ -21,8 +21,8 @@ struct AddedToken {
   bool special = false;      // left out by a decoder that skips special tokens
 };
 
-// Finds one set of them, by leftmost longest match as the aho-corasick crate does, flags as in Hugging
-// Face's AddedVocabulary::find_matches.
+// Finds one set of them, by leftmost longest match as the aho-corasick crate does, flags as in
+// Hugging Face's AddedVocabulary::find_matches.
 class AddedTokenSet {
  public:
   struct Found {
@@ -38,10 +38,11 @@ class AddedTokenSet {
 
   bool empty() const { return entries_.empty(); }
 
-  // In order of their contents' places. Overlaps are possible where rstrip took the beginning of a token.
+  // In order of their contents' places. Overlaps are possible where rstrip took the beginning of a
+  // token.
   std::vector<Found> find(std::string_view text) const;
-  // Only those whose content the template wrote, every byte of it. What the strip flags take may be the
-  // user's: Transformers strips it too.
+  // Only those whose content the template wrote, every byte of it. What the strip flags take may be
+  // the user's: Transformers strips it too.
   std::vector<Found> find(const RenderedText& text) const;
 
  private:

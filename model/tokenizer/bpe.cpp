@@ -9,7 +9,8 @@ namespace octlm::model {
 namespace {
 
 constexpr std::size_t kShort = 96;  // bytes up to which the O(n^2) way is the fastest (measured)
-constexpr std::size_t kMostShortMerges = std::size_t{1} << 24;  // their ranks and a place fit into 31 bits
+constexpr std::size_t kMostShortMerges = std::size_t{1}
+                                         << 24;  // their ranks and a place fit into 31 bits
 
 std::uint64_t key_of(TokenId left, TokenId right) {
   return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
@@ -23,7 +24,9 @@ std::size_t hash_key(std::uint64_t key) {
 // Is every part of a merge made only by merges of lower rank?
 bool ranks_are_ordered(const std::vector<Merge>& merges, TokenId id_end) {
   std::vector<std::int32_t> last_made(static_cast<std::size_t>(id_end), -1);
-  const auto made = [&](TokenId id) -> std::int32_t& { return last_made[static_cast<std::size_t>(id)]; };
+  const auto made = [&](TokenId id) -> std::int32_t& {
+    return last_made[static_cast<std::size_t>(id)];
+  };
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     made(merges[rank].result) = static_cast<std::int32_t>(rank);
   }
@@ -45,7 +48,8 @@ Bpe::Bpe(const Vocabulary& vocabulary, std::vector<Merge> merges, bool ignore_me
       mask_(pairs_.size() - 1),
       filter_(pairs_.size() * 4 / 64),
       filter_mask_(pairs_.size() * 4 - 1),
-      whole_(std::make_unique<std::atomic<std::uint8_t>[]>(static_cast<std::size_t>(vocabulary.id_end()))) {
+      whole_(std::make_unique<std::atomic<std::uint8_t>[]>(
+          static_cast<std::size_t>(vocabulary.id_end()))) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
     byte_token_[byte] = vocabulary.find_bytes(&c, 1);
@@ -72,7 +76,8 @@ std::int32_t Bpe::rank_of(TokenId left, TokenId right) const {
 }
 
 void Bpe::never_whole(TokenId id) {
-  if (id < vocabulary_.id_end()) whole_[static_cast<std::size_t>(id)].store(kNever, std::memory_order_relaxed);
+  if (id < vocabulary_.id_end())
+    whole_[static_cast<std::size_t>(id)].store(kNever, std::memory_order_relaxed);
 }
 
 int Bpe::load_symbols(std::string_view piece, std::vector<TokenId>& symbols) const {
@@ -96,7 +101,8 @@ int Bpe::encode(std::string_view piece, Scratch& scratch, std::vector<TokenId>& 
     ids.push_back(whole);
     return -1;
   }
-  if (piece.size() <= kShort && merges_.size() <= kMostShortMerges) return encode_short(piece, scratch, ids);
+  if (piece.size() <= kShort && merges_.size() <= kMostShortMerges)
+    return encode_short(piece, scratch, ids);
   return ordered_ ? encode_by_rank(piece, scratch, ids) : encode_by_heap(piece, scratch, ids);
 }
 
@@ -131,8 +137,8 @@ int Bpe::encode_by_definition(std::string_view piece, std::vector<TokenId>& ids)
   return missing;
 }
 
-// One number per place, rank << 7 | place: their minimum is the pair to merge, found without a branch. Places
-// stay where they are; a merged pair lives on at the place of its left part.
+// One number per place, rank << 7 | place: their minimum is the pair to merge, found without a
+// branch. Places stay where they are; a merged pair lives on at the place of its left part.
 int Bpe::encode_short(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const {
   assert(piece.size() <= kShort && merges_.size() <= kMostShortMerges);
   auto& symbols = scratch.symbols;
@@ -149,12 +155,13 @@ int Bpe::encode_short(std::string_view piece, Scratch& scratch, std::vector<Toke
   }
   const std::int32_t pairs = size - 1;
   for (std::int32_t i = 0; i < pairs; ++i) {
-    keys[static_cast<std::size_t>(i)] =
-        key_at(i, rank_of(symbols[static_cast<std::size_t>(i)], symbols[static_cast<std::size_t>(i) + 1]));
+    keys[static_cast<std::size_t>(i)] = key_at(
+        i, rank_of(symbols[static_cast<std::size_t>(i)], symbols[static_cast<std::size_t>(i) + 1]));
   }
   while (pairs > 0) {
     std::int32_t least = kNoRank;
-    for (std::int32_t i = 0; i < pairs; ++i) least = std::min(least, keys[static_cast<std::size_t>(i)]);
+    for (std::int32_t i = 0; i < pairs; ++i)
+      least = std::min(least, keys[static_cast<std::size_t>(i)]);
     if (least == kNoRank) break;
     const std::int32_t place = least & 127;
     const auto here = static_cast<std::size_t>(place);
@@ -198,7 +205,8 @@ std::int32_t Bpe::rank_at(std::uint32_t place, const Scratch& scratch) const {
 
 bool Bpe::is_pair(std::uint32_t place, const Merge& merge, const Scratch& scratch) {
   const Node& left = scratch.nodes[place];
-  return left.symbol == merge.left && left.next != kEnd && scratch.nodes[left.next].symbol == merge.right;
+  return left.symbol == merge.left && left.next != kEnd &&
+         scratch.nodes[left.next].symbol == merge.right;
 }
 
 void Bpe::unite(std::uint32_t place, const Merge& merge, Scratch& scratch) {
@@ -251,15 +259,17 @@ void Bpe::push_place(std::uint32_t place, std::int32_t rank, Scratch& scratch) c
   scratch.waiting_words[r / 4096] |= std::uint64_t{1} << (r / 64 % 64);
 }
 
-// The lowest rank with waiting places, whose places go to `now` in ascending order. Ranks never come back:
-// a merge makes only pairs of higher rank.
+// The lowest rank with waiting places, whose places go to `now` in ascending order. Ranks never
+// come back: a merge makes only pairs of higher rank.
 bool Bpe::pop_rank(std::size_t& word_of_words, std::int32_t& rank, Scratch& scratch) const {
   auto& words = scratch.waiting;
   auto& words_of_words = scratch.waiting_words;
-  while (word_of_words < words_of_words.size() && words_of_words[word_of_words] == 0) ++word_of_words;
+  while (word_of_words < words_of_words.size() && words_of_words[word_of_words] == 0)
+    ++word_of_words;
   if (word_of_words == words_of_words.size()) return false;
   const std::size_t word =
-      word_of_words * 64 + static_cast<std::size_t>(std::countr_zero(words_of_words[word_of_words]));
+      word_of_words * 64 +
+      static_cast<std::size_t>(std::countr_zero(words_of_words[word_of_words]));
   const std::size_t lowest = word * 64 + static_cast<std::size_t>(std::countr_zero(words[word]));
   words[word] &= words[word] - 1;
   if (words[word] == 0) words_of_words[word_of_words] &= words_of_words[word_of_words] - 1;

@@ -16,7 +16,8 @@ struct Trained {
   std::vector<Merge> merges;
 };
 
-// Byte tokens and random merges among a few letters; `ordered`: a merge uses only what earlier ones made.
+// Byte tokens and random merges among a few letters; `ordered`: a merge uses only what earlier ones
+// made.
 Trained random_merges(std::mt19937& draw, int count, bool ordered) {
   Trained out;
   std::vector<std::string> tokens;
@@ -77,7 +78,8 @@ TEST(Bpe, EveryWayGivesWhatTheDefinitionGives) {
 // ztxz16/fastllm#715: by rank, not from left to right.
 TEST(Bpe, MergesTheLowestRankFirst) {
   Trained t;
-  for (const char* token : {"a", "b", "c", "bc", "ab"}) t.vocabulary.add(token, t.vocabulary.id_end());
+  for (const char* token : {"a", "b", "c", "bc", "ab"})
+    t.vocabulary.add(token, t.vocabulary.id_end());
   t.merges = {{1, 2, 3}, {0, 1, 4}};
   const Bpe bpe(t.vocabulary, t.merges, false);
   Bpe::Scratch scratch;

@@ -1,6 +1,7 @@
-// Ids to text one at a time, as a model produces them: text comes out as soon as it is certain. Bytes that do
-// not yet form a character are held back, so no U+FFFD appears in the middle of one that spans tokens
-// (exo-explore/exo#1691, mlc-ai/mlc-llm#1142); all that came out is what Tokenizer::decode gives for all ids.
+// Ids to text one at a time, as a model produces them: text comes out as soon as it is certain.
+// Bytes that do not yet form a character are held back, so no U+FFFD appears in the middle of one
+// that spans tokens (exo-explore/exo#1691, mlc-ai/mlc-llm#1142); all that came out is what
+// Tokenizer::decode gives for all ids.
 #pragma once
 
 #include <cstdint>

@@ -96,7 +96,7 @@ def main():
 
     print(f"// Made by make_unicode_tables.py from Hugging Face tokenizers {tokenizers.__version__}. Do not edit.\n"
           "// Ranges are pairs of first and last code point.")
-    print_numbers("kCategoryStarts", "First code point << 5 | category (in the order of enum Category) of every run; "
+    print_numbers("kCategoryStarts", "First code point << 5 | category (in the order of kCategoryNames) of every run; "
                   "surrogates count with the run before them.", starts)
     flat = lambda members: [end for pair in ranges(members) for end in pair]  # noqa: E731
     print_numbers("kSpaces", r"\s, of the regex engine and of the strip flags of added tokens.", flat(space))

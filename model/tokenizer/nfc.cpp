@@ -1,6 +1,6 @@
-// Text falls into segments that cannot influence each other: a segment begins at a starter (class 0) that
-// never composes with what stands before it. Almost all segments are one character that is its own NFC and
-// are copied; the others are decomposed, sorted and composed.
+// Text falls into segments that cannot influence each other: a segment begins at a starter (class
+// 0) that never composes with what stands before it. Almost all segments are one character that is
+// its own NFC and are copied; the others are decomposed, sorted and composed.
 #include "model/tokenizer/nfc.h"
 
 #include <utf8proc.h>
@@ -32,7 +32,9 @@ class Characters {
     return characters;
   }
 
-  bool begins_segment(std::uint32_t c) const { return c >= kLimit || (flags_[c] & kNoBoundary) == 0; }
+  bool begins_segment(std::uint32_t c) const {
+    return c >= kLimit || (flags_[c] & kNoBoundary) == 0;
+  }
   bool stays(std::uint32_t c) const { return c >= kLimit || (flags_[c] & kChanges) == 0; }
   std::uint8_t combining_class(std::uint32_t c) const { return c < kLimit ? class_[c] : 0; }
 
@@ -44,8 +46,8 @@ class Characters {
     }
     std::array<utf8proc_int32_t, 8> parts{};
     int boundary = 0;
-    const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), parts.size(),
-                                               UTF8PROC_DECOMPOSE, &boundary);
+    const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),
+                                               parts.size(), UTF8PROC_DECOMPOSE, &boundary);
     for (utf8proc_ssize_t i = 0; i < count; ++i) {
       out.push_back(static_cast<std::uint32_t>(parts[static_cast<std::size_t>(i)]));
     }
@@ -56,7 +58,8 @@ class Characters {
     if (first - kHangulL < kHangulLs && second - kHangulV < kHangulVs) {
       return kHangulFirst + ((first - kHangulL) * kHangulVs + (second - kHangulV)) * kHangulTs;
     }
-    if (is_hangul(first) && (first - kHangulFirst) % kHangulTs == 0 && second - (kHangulT + 1) < kHangulTs - 1) {
+    if (is_hangul(first) && (first - kHangulFirst) % kHangulTs == 0 &&
+        second - (kHangulT + 1) < kHangulTs - 1) {
       return first + (second - kHangulT);
     }
     const auto found = composites_.find(std::uint64_t{first} << 32 | second);
@@ -64,12 +67,14 @@ class Characters {
   }
 
  private:
-  static constexpr std::uint8_t kNoBoundary = 1;  // may act on, or be moved before, what stands before it
-  static constexpr std::uint8_t kChanges = 2;     // its own NFC is something else
+  static constexpr std::uint8_t kNoBoundary =
+      1;  // may act on, or be moved before, what stands before it
+  static constexpr std::uint8_t kChanges = 2;  // its own NFC is something else
 
   Characters() : class_(kLimit), decomposes_(kLimit), flags_(kLimit) {
     for_each(kCombining, [&](std::uint32_t c) {
-      class_[c] = static_cast<std::uint8_t>(utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class);
+      class_[c] = static_cast<std::uint8_t>(
+          utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class);
     });
     for_each(kDecomposed, [&](std::uint32_t c) { decomposes_[c] = true; });
     for_each(kDecomposed, [&](std::uint32_t c) {
@@ -83,7 +88,8 @@ class Characters {
       if (!decomposes_[c] || is_hangul(c)) continue;
       parts.clear();
       decompose(c, parts);
-      if (class_[parts.front()] != 0 || (flags_[parts.front()] & kNoBoundary) != 0) flags_[c] |= kNoBoundary;
+      if (class_[parts.front()] != 0 || (flags_[parts.front()] & kNoBoundary) != 0)
+        flags_[c] |= kNoBoundary;
     }
   }
 
@@ -96,8 +102,9 @@ class Characters {
 
   // utf8proc composes c's decomposition: to c, or it is excluded from composition.
   static std::uint32_t composed(std::vector<utf8proc_int32_t> parts) {
-    const auto count = utf8proc_normalize_utf32(parts.data(), static_cast<utf8proc_ssize_t>(parts.size()),
-                                                static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
+    const auto count = utf8proc_normalize_utf32(
+        parts.data(), static_cast<utf8proc_ssize_t>(parts.size()),
+        static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
     return count == 1 ? static_cast<std::uint32_t>(parts.front()) : 0;
   }
 
@@ -110,7 +117,8 @@ class Characters {
       return;
     }
     const std::uint32_t first =
-        parts.size() == 2 ? full[0] : composed(std::vector<utf8proc_int32_t>(parts.begin(), parts.end() - 1));
+        parts.size() == 2 ? full[0]
+                          : composed(std::vector<utf8proc_int32_t>(parts.begin(), parts.end() - 1));
     composites_.emplace(std::uint64_t{first} << 32 | full.back(), c);
     flags_[full.back()] |= kNoBoundary;
   }
@@ -131,14 +139,15 @@ void sort_marks(std::vector<std::uint32_t>& text, const Characters& characters) 
       ++begin;
       continue;
     }
-    const auto end = std::find_if(begin, text.end(),
-                                  [&](std::uint32_t c) { return characters.combining_class(c) == 0; });
+    const auto end = std::find_if(
+        begin, text.end(), [&](std::uint32_t c) { return characters.combining_class(c) == 0; });
     std::stable_sort(begin, end, by_class);
     begin = end;
   }
 }
 
-// A mark joins the last starter unless a mark between them, of the same or a higher class, blocks it.
+// A mark joins the last starter unless a mark between them, of the same or a higher class, blocks
+// it.
 void compose(std::vector<std::uint32_t>& text, const Characters& characters) {
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t starter = kNone, size = 0;
@@ -162,7 +171,8 @@ void compose(std::vector<std::uint32_t>& text, const Characters& characters) {
   text.resize(size);
 }
 
-// Calls copy(begin, end) for stretches that are their own NFC and replace(begin, end, text) for the rest.
+// Calls copy(begin, end) for stretches that are their own NFC and replace(begin, end, text) for the
+// rest.
 template <typename Copy, typename Replace>
 void for_each_stretch(std::string_view text, Copy copy, Replace replace) {
   const Characters& characters = Characters::get();

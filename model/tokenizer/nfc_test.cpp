@@ -19,14 +19,16 @@ TEST(Nfc, ComposesAndOrders) {
 
 // What Unicode 9.0 did not know stays as it is; a Unicode 15 NFC would compose or reorder these.
 TEST(Nfc, IsThatOfUnicode9) {
-  EXPECT_EQ(nfc("\U00011935\U00011930"), "\U00011935\U00011930") << "composes to U+11938 since 13.0";
+  EXPECT_EQ(nfc("\U00011935\U00011930"), "\U00011935\U00011930")
+      << "composes to U+11938 since 13.0";
   EXPECT_EQ(nfc("a\u0301\u1abf"), "\u00e1\u1abf");
   EXPECT_EQ(nfc("a\u1acf\u0323"), "a\u1acf\u0323") << "U+1ACF has class 230 since 14.0";
 }
 
 TEST(Nfc, SurelyNfcIsNeverWrong) {
   EXPECT_TRUE(is_surely_nfc("plain caf\u00e9 \u65e5\u672c \U0001f642"));
-  for (const char* text : {"e\u0301", "\u212b", "\u1100\u1161", "\uac00\u11a8"}) EXPECT_FALSE(is_surely_nfc(text));
+  for (const char* text : {"e\u0301", "\u212b", "\u1100\u1161", "\uac00\u11a8"})
+    EXPECT_FALSE(is_surely_nfc(text));
 }
 
 TEST(Nfc, KeepsWhoWroteWhat) {
@@ -45,7 +47,8 @@ TEST(Nfc, KeepsWhoWroteWhat) {
 TEST(Nfc, ManyMarksOnOneLetterTakeLittleTime) {
   std::string text = "a";
   for (int i = 0; i < 200'000; ++i) text += i % 2 == 0 ? "\u0301" : "\u0323";
-  EXPECT_EQ(nfc(text).size(), text.size() - 1 + 3 - 2) << "a and one dot below become one character of 3 bytes";
+  EXPECT_EQ(nfc(text).size(), text.size() - 1 + 3 - 2)
+      << "a and one dot below become one character of 3 bytes";
 }
 
 }  // namespace

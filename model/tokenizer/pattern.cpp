@@ -168,7 +168,8 @@ class Translator {
     alternatives(depth + 1, inner_caseless);
     if (!accept(")")) refuse_here("a ')' is missing");
     out_ += ')';
-    if (assertion && std::string_view("?*+{").find(peek()) != std::string_view::npos && at_ < text_.size()) {
+    if (assertion && std::string_view("?*+{").find(peek()) != std::string_view::npos &&
+        at_ < text_.size()) {
       refuse_here("a repeated assertion");
     }
     return !assertion;
@@ -199,8 +200,10 @@ class Translator {
     std::uint32_t most = least;
     bool open = false;
     if (accept(",")) {
-      if (peek() == '}') open = true;
-      else most = number();
+      if (peek() == '}')
+        open = true;
+      else
+        most = number();
     }
     if (!accept("}")) refuse_here("a '}' is missing");
     if (!open && most < least) refuse_here("a range that goes down");
@@ -224,12 +227,18 @@ class Translator {
     if (at_ >= text_.size()) refuse_here("a lone backslash");
     const char kind = peek();
     switch (kind) {
-      case 'r': return ++at_, c = '\r', true;
-      case 'n': return ++at_, c = '\n', true;
-      case 't': return ++at_, c = '\t', true;
-      case 'f': return ++at_, c = '\f', true;
-      case 'v': return ++at_, c = '\v', true;
-      case 'u': return ++at_, c = hex_digits(4, 4), true;
+      case 'r':
+        return ++at_, c = '\r', true;
+      case 'n':
+        return ++at_, c = '\n', true;
+      case 't':
+        return ++at_, c = '\t', true;
+      case 'f':
+        return ++at_, c = '\f', true;
+      case 'v':
+        return ++at_, c = '\v', true;
+      case 'u':
+        return ++at_, c = hex_digits(4, 4), true;
       case 'x':
         ++at_;
         if (accept("{")) {
@@ -240,14 +249,20 @@ class Translator {
           if (c >= 0x80) refuse_here("a byte that is not ASCII");
         }
         return true;
-      case 's': return ++at_, ranges = spaces(), false;
-      case 'S': return ++at_, ranges = complement(spaces()), false;
-      case 'd': return ++at_, ranges = UnicodeClasses::ranges("Nd"), false;
-      case 'D': return ++at_, ranges = complement(UnicodeClasses::ranges("Nd")), false;
+      case 's':
+        return ++at_, ranges = spaces(), false;
+      case 'S':
+        return ++at_, ranges = complement(spaces()), false;
+      case 'd':
+        return ++at_, ranges = UnicodeClasses::ranges("Nd"), false;
+      case 'D':
+        return ++at_, ranges = complement(UnicodeClasses::ranges("Nd")), false;
       case 'p':
-      case 'P': return ++at_, ranges = property(kind == 'P'), false;
+      case 'P':
+        return ++at_, ranges = property(kind == 'P'), false;
       default:
-        if ((static_cast<unsigned char>(kind) & 0x80) != 0 || std::isalnum(static_cast<unsigned char>(kind)) != 0) {
+        if ((static_cast<unsigned char>(kind) & 0x80) != 0 ||
+            std::isalnum(static_cast<unsigned char>(kind)) != 0) {
           refuse_here(std::string("the escape \\") + kind);
         }
         return c = character(), true;
@@ -341,20 +356,23 @@ class Translator {
   std::string_view text_;
   std::size_t at_ = 0;
   std::string out_;
-  std::uint32_t last_literal_ = 0;  // inside (?i:...): the literal that this one directly follows, or 0
+  std::uint32_t last_literal_ =
+      0;  // inside (?i:...): the literal that this one directly follows, or 0
 };
 
 std::string pcre2_message(int error) {
   std::string message(200, '\0');
-  const int length =
-      pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(message.data()), message.size());
+  const int length = pcre2_get_error_message(error, reinterpret_cast<PCRE2_UCHAR*>(message.data()),
+                                             message.size());
   message.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
   return message;
 }
 
 }  // namespace
 
-std::string translated_for_pcre2(std::string_view expression) { return Translator(expression).run(); }
+std::string translated_for_pcre2(std::string_view expression) {
+  return Translator(expression).run();
+}
 
 struct Pattern::Code {
   pcre2_code* code = nullptr;
@@ -372,18 +390,21 @@ Pattern Pattern::regex(std::string_view expression) {
   PCRE2_SIZE offset = 0;
   Pattern pattern;
   pattern.code_ = std::make_unique<Code>();
-  pattern.code_->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                                      PCRE2_UTF | PCRE2_NO_UTF_CHECK, &error, &offset, nullptr);
+  pattern.code_->code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                    PCRE2_UTF | PCRE2_NO_UTF_CHECK, &error, &offset, nullptr);
   if (pattern.code_->code == nullptr) {
-    throw std::runtime_error("the expression " + in_quotes(expression) + " does not compile: " +
-                             pcre2_message(error));
+    throw std::runtime_error("the expression " + in_quotes(expression) +
+                             " does not compile: " + pcre2_message(error));
   }
   std::uint32_t matches_empty = 0;
   pcre2_pattern_info(pattern.code_->code, PCRE2_INFO_MATCHEMPTY, &matches_empty);
   if (matches_empty != 0) {
-    throw std::runtime_error("the expression " + in_quotes(expression) + " can match nothing at all");
+    throw std::runtime_error("the expression " + in_quotes(expression) +
+                             " can match nothing at all");
   }
-  pcre2_jit_compile(pattern.code_->code, PCRE2_JIT_COMPLETE);  // without it, matching is only slower
+  pcre2_jit_compile(pattern.code_->code,
+                    PCRE2_JIT_COMPLETE);  // without it, matching is only slower
   return pattern;
 }
 
@@ -394,7 +415,8 @@ Pattern Pattern::literal(std::string_view text) {
   return pattern;
 }
 
-Pattern::Search::Search(const Pattern& pattern, std::string_view text) : pattern_(pattern), text_(text) {
+Pattern::Search::Search(const Pattern& pattern, std::string_view text)
+    : pattern_(pattern), text_(text) {
   if (!pattern.code_) return;
   constexpr std::size_t kLeastStack = 32 << 10, kMostStack = 16 << 20;
   match_data_ = pcre2_match_data_create(1, nullptr);
@@ -418,10 +440,12 @@ bool Pattern::Search::next(std::size_t from, Match& match) {
     return true;
   }
   auto* data = static_cast<pcre2_match_data*>(match_data_);
-  const int result = pcre2_match(pattern_.code_->code, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(),
-                                 from, PCRE2_NO_UTF_CHECK, data, static_cast<pcre2_match_context*>(context_));
+  const int result =
+      pcre2_match(pattern_.code_->code, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(),
+                  from, PCRE2_NO_UTF_CHECK, data, static_cast<pcre2_match_context*>(context_));
   if (result == PCRE2_ERROR_NOMATCH) return false;
-  if (result < 0) throw std::runtime_error("a Split expression cannot be applied: " + pcre2_message(result));
+  if (result < 0)
+    throw std::runtime_error("a Split expression cannot be applied: " + pcre2_message(result));
   const PCRE2_SIZE* offsets = pcre2_get_ovector_pointer(data);
   match = {offsets[0], offsets[1]};
   return true;

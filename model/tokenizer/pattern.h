@@ -1,12 +1,12 @@
-// A regular expression of a Split pre-tokenizer. Hugging Face runs it with Oniguruma; here it is translated
-// for PCRE2 with every class spelled out from our own tables (unicode_classes.h), so that it means the same
-// whatever Unicode version PCRE2 has. Constructs whose meaning differs, or that no tokenizer uses, are
-// refused by name when the file is loaded.
+// A regular expression of a Split pre-tokenizer. Hugging Face runs it with Oniguruma; here it is
+// translated for PCRE2 with every class spelled out from our own tables (unicode_classes.h), so
+// that it means the same whatever Unicode version PCRE2 has. Constructs whose meaning differs, or
+// that no tokenizer uses, are refused by name when the file is loaded.
 //
-// Supported: alternation, (...), (?:...), (?i:...) around ASCII, (?=...), (?!...), classes with ranges, negation
-// and nested escapes, \p{..} \P{..} of general categories, \s \S \d \D, \r \n \t \f \v, \uHHHH, \x{H...}, ".",
-// and the quantifiers ? * + {n} {n,} {n,m}, lazy with ?, possessive with + (but not after braces, where
-// Oniguruma reads a second quantifier).
+// Supported: alternation, (...), (?:...), (?i:...) around ASCII, (?=...), (?!...), classes with
+// ranges, negation and nested escapes, \p{..} \P{..} of general categories, \s \S \d \D, \r \n \t
+// \f \v, \uHHHH, \x{H...}, ".", and the quantifiers ? * + {n} {n,} {n,m}, lazy with ?, possessive
+// with + (but not after braces, where Oniguruma reads a second quantifier).
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,8 @@ class Pattern {
     Search(const Search&) = delete;
     Search& operator=(const Search&) = delete;
 
-    // The next match from `from` on, never empty; false when there is none. Throws std::runtime_error when
-    // the text exceeds PCRE2's limits.
+    // The next match from `from` on, never empty; false when there is none. Throws
+    // std::runtime_error when the text exceeds PCRE2's limits.
     bool next(std::size_t from, Match& match);
 
    private:

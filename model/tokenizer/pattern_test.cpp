@@ -48,9 +48,11 @@ TEST(Pattern, LookAheadLeavesTheLastSpaceToTheWord) {
 
 TEST(Pattern, ClassesAreTheReferencesNotPcre2s) {
   const Pattern letters = Pattern::regex(R"(\p{L}+)");
-  EXPECT_THAT(pieces(letters, "1\U00031350\U00031351-"), ElementsAre("1", "\U00031350\U00031351", "-"))
+  EXPECT_THAT(pieces(letters, "1\U00031350\U00031351-"),
+              ElementsAre("1", "\U00031350\U00031351", "-"))
       << "letters since Unicode 15.0";
-  EXPECT_THAT(pieces(Pattern::regex(R"(\s+)"), "a\u180e\u3000b"), ElementsAre("a\u180e", "\u3000", "b"))
+  EXPECT_THAT(pieces(Pattern::regex(R"(\s+)"), "a\u180e\u3000b"),
+              ElementsAre("a\u180e", "\u3000", "b"))
       << "PCRE2 takes U+180E for white space";
 }
 
@@ -86,12 +88,14 @@ TEST(Pattern, LiteralsAreNoExpressions) {
 
 TEST(Scanners, GiveThePiecesOfTheirExpressions) {
   std::mt19937 draw(5);
-  const std::vector<std::string> parts = {"a",  "B",  "é",  "日", "ſ",  "'",  "'s", "'LL", "'re", "1",      "٣",     "²",
-                                          " ",  "  ", "\t", "\n", "\r", "\r\n", "\u00a0", "\u3000", "\u180e", ".",  "!",  "\u0301",
-                                          "🙂", "\x01", "ve", "ll", "<|", "\u2028"};
+  const std::vector<std::string> parts = {
+      "a",      "B", "é", "日",     "ſ",    "'",    "'s", "'LL",  "'re",    "1",
+      "٣",      "²", " ", "  ",     "\t",   "\n",   "\r", "\r\n", "\u00a0", "\u3000",
+      "\u180e", ".", "!", "\u0301", "🙂", "\x01", "ve", "ll",   "<|",     "\u2028"};
   int compared = 0;
   for (const std::string& expression :
-       {std::string(kGpt2Expression), std::string(testing::kQwenExpression), std::string(testing::kLlamaExpression)}) {
+       {std::string(kGpt2Expression), std::string(testing::kQwenExpression),
+        std::string(testing::kLlamaExpression)}) {
     const Scanner scanner = known_scanner(expression);
     ASSERT_NE(scanner, nullptr) << expression;
     const Pattern pattern = Pattern::regex(expression);

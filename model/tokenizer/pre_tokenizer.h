@@ -1,4 +1,5 @@
-// Cuts a text into the pieces that are encoded one by one: the steps of a tokenizer.json's pre_tokenizer.
+// Cuts a text into the pieces that are encoded one by one: the steps of a tokenizer.json's
+// pre_tokenizer.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,8 @@
 
 namespace octlm::model {
 
-// What becomes of a match (Hugging Face's SplitDelimiterBehavior). A match of an inverted Split is what the
-// expression does not match.
+// What becomes of a match (Hugging Face's SplitDelimiterBehavior). A match of an inverted Split is
+// what the expression does not match.
 enum class SplitBehavior { kIsolated, kRemoved, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
 struct PreTokenizerStep {
@@ -27,7 +28,8 @@ struct PreTokenizerStep {
 
 struct PreTokenizer {
   std::vector<PreTokenizerStep> steps;
-  bool add_prefix_space = false;  // ByteLevel's: to every piece of the steps before it that has none
+  bool add_prefix_space =
+      false;  // ByteLevel's: to every piece of the steps before it that has none
   std::size_t steps_before_byte_level = 0;
 
   // Calls piece(std::string_view) in order; removed(std::string_view) for what a Split throws away.
@@ -58,10 +60,13 @@ struct PreTokenizer {
     }
     const PreTokenizerStep& step = steps[index];
     if (step.scanner == nullptr) {
-      split_by_pattern(step, text, [&](std::string_view part) { from_step(index + 1, part, piece, removed); }, removed);
+      split_by_pattern(
+          step, text, [&](std::string_view part) { from_step(index + 1, part, piece, removed); },
+          removed);
       return;
     }
-    const bool last = index + 1 == steps.size() && !(add_prefix_space && steps_before_byte_level == steps.size());
+    const bool last =
+        index + 1 == steps.size() && !(add_prefix_space && steps_before_byte_level == steps.size());
     const char* const end = text.data() + text.size();
     for (const char* at = text.data(); at != end;) {
       const char* const next = step.scanner(at, end);
@@ -75,16 +80,19 @@ struct PreTokenizer {
     }
   }
 
-  // The segments of a text, matches and what lies between, joined or not as the behaviour says. `held` is the
-  // last one, which the next may still join.
+  // The segments of a text, matches and what lies between, joined or not as the behaviour says.
+  // `held` is the last one, which the next may still join.
   template <typename Part, typename Removed>
-  static void split_by_pattern(const PreTokenizerStep& step, std::string_view text, Part part, Removed& removed) {
+  static void split_by_pattern(const PreTokenizerStep& step, std::string_view text, Part part,
+                               Removed& removed) {
     struct Segment {
       std::size_t begin, end;
       bool is_match;
     };
     std::optional<Segment> held;
-    const auto emit = [&](const Segment& segment) { part(text.substr(segment.begin, segment.end - segment.begin)); };
+    const auto emit = [&](const Segment& segment) {
+      part(text.substr(segment.begin, segment.end - segment.begin));
+    };
     const auto take = [&](std::size_t begin, std::size_t end, bool is_match) {
       if (begin == end) return;
       switch (step.behavior) {

@@ -6,8 +6,9 @@
 namespace octlm::model {
 namespace {
 
-constexpr std::uint8_t kSpace = CharClass::kSpace, kLetter = CharClass::kLetter, kNumber = CharClass::kNumber,
-                       kNewline = CharClass::kNewline, kDigit = CharClass::kDigit;
+constexpr std::uint8_t kSpace = CharClass::kSpace, kLetter = CharClass::kLetter,
+                       kNumber = CharClass::kNumber, kNewline = CharClass::kNewline,
+                       kDigit = CharClass::kDigit;
 // [^\s\p{L}\p{N}] has none of these.
 constexpr std::uint8_t kNotOther = kSpace | kLetter | kNumber;
 
@@ -26,7 +27,8 @@ bool is_letter(std::uint8_t classes) { return (classes & kNotOther) == kLetter; 
 bool is_other(std::uint8_t classes) { return (classes & kNotOther) == 0; }
 
 template <typename Belongs>
-inline const char* run_end(const char* at, const char* end, const UnicodeClasses& unicode, Belongs belongs) {
+inline const char* run_end(const char* at, const char* end, const UnicodeClasses& unicode,
+                           Belongs belongs) {
   while (at != end) {
     const CodePoint c = code_point_at(at);
     if (!belongs(unicode.of(c.value))) break;
@@ -42,8 +44,8 @@ const char* others(const char* at, const char* end, const UnicodeClasses& unicod
   return run_end(at, end, unicode, is_other);
 }
 
-// \s+(?!\S)|\s+ on the white space [at, run): all of it before the end of the text, else all but its last
-// character, unless it has only that one.
+// \s+(?!\S)|\s+ on the white space [at, run): all of it before the end of the text, else all but
+// its last character, unless it has only that one.
 const char* white_space(const char* at, const char* run, const char* end) {
   if (run == end) return run;
   const char* last = run - 1;
@@ -139,18 +141,21 @@ const char* scan_individual_digits(const char* at, const char* end) {
 const char* scan_contiguous_digits(const char* at, const char* end) {
   const UnicodeClasses& unicode = UnicodeClasses::get();
   const bool digits = (character_at(at, end, unicode).classes & kDigit) != 0;
-  return run_end(at, end, unicode, [digits](std::uint8_t c) { return ((c & kDigit) != 0) == digits; });
+  return run_end(at, end, unicode,
+                 [digits](std::uint8_t c) { return ((c & kDigit) != 0) == digits; });
 }
 
 Scanner known_scanner(std::string_view expression) {
   if (expression == kGpt2Expression) return scan_gpt2;
-  constexpr std::string_view kBeforeNumber = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})";
-  constexpr std::string_view kAfterNumber = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  constexpr std::string_view kBeforeNumber =
+      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})";
+  constexpr std::string_view kAfterNumber =
+      R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
   if (!expression.starts_with(kBeforeNumber) || !expression.ends_with(kAfterNumber)) return nullptr;
   if (expression.size() < kBeforeNumber.size() + kAfterNumber.size()) return nullptr;
   expression.remove_prefix(kBeforeNumber.size());
   expression.remove_suffix(kAfterNumber.size());
-  if (expression.empty()) return scan_cl100k<1>;  // Qwen2, Qwen3
+  if (expression.empty()) return scan_cl100k<1>;     // Qwen2, Qwen3
   if (expression == "{1,3}") return scan_cl100k<3>;  // Llama 3
   return nullptr;
 }

@@ -1,5 +1,6 @@
-// The pre-tokenizer expressions of the GPT-2, Llama-3 and Qwen families by hand: the same pieces as the
-// expression gives, several times faster than any regex engine. Fuzzed against Pattern and Hugging Face.
+// The pre-tokenizer expressions of the GPT-2, Llama-3 and Qwen families by hand: the same pieces as
+// the expression gives, several times faster than any regex engine. Fuzzed against Pattern and
+// Hugging Face.
 #pragma once
 
 #include <string_view>

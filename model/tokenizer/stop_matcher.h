@@ -1,5 +1,6 @@
-// Ends a text at the first stop string, wherever the pieces it comes in are cut (vllm-project/vllm#3672). Text
-// that may still turn out to be the beginning of a stop string is held back.
+// Ends a text at the first stop string, wherever the pieces it comes in are cut
+// (vllm-project/vllm#3672). Text that may still turn out to be the beginning of a stop string is
+// held back.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,9 @@ class StopMatcher {
   // Throws std::invalid_argument when a string is empty.
   explicit StopMatcher(std::vector<std::string> stop_strings);
 
-  // The text that is certain to stand before any stop string. Once a stop string is complete, the text before
-  // it is given out and stopped() holds; of several that end at the same byte, the longest counts.
-  // REQUIRES: !stopped().
+  // The text that is certain to stand before any stop string. Once a stop string is complete, the
+  // text before it is given out and stopped() holds; of several that end at the same byte, the
+  // longest counts. REQUIRES: !stopped().
   std::string push(std::string_view text);
   // What was held back, when the text ended by itself.
   std::string finish();

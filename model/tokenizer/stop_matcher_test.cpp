@@ -51,7 +51,9 @@ TEST(StopMatcher, SeesAStopThatBeginsWithinAFailedOne) {
   EXPECT_EQ(in_pieces({"abcd", "bc"}, {"ab", "cd"}), (Outcome{"a", "bc"}));
 }
 
-TEST(StopMatcher, RefusesAnEmptyString) { EXPECT_THROW(StopMatcher({"a", ""}), std::invalid_argument); }
+TEST(StopMatcher, RefusesAnEmptyString) {
+  EXPECT_THROW(StopMatcher({"a", ""}), std::invalid_argument);
+}
 
 TEST(StopMatcher, HowTheTextIsCutChangesNothing) {
   std::mt19937 draw(11);

@@ -1,5 +1,6 @@
-// A text passes through: added tokens cut out -> NFC -> normalised added tokens cut out -> pieces -> BPE.
-// The first and third step, and who may take part in them, are all that the modes differ in.
+// A text passes through: added tokens cut out -> NFC -> normalised added tokens cut out -> pieces
+// -> BPE. The first and third step, and who may take part in them, are all that the modes differ
+// in.
 #include "model/tokenizer/tokenizer.h"
 
 #include <algorithm>
@@ -23,8 +24,8 @@ std::string byte_name(std::uint8_t byte) {
 void require_utf8(std::string_view text) {
   const std::size_t at = find_invalid_utf8(text);
   if (at == std::string_view::npos) return;
-  throw std::invalid_argument("[tokenizer] the text is not UTF-8: byte " + std::to_string(at) + " is " +
-                              byte_name(static_cast<std::uint8_t>(text[at])));
+  throw std::invalid_argument("[tokenizer] the text is not UTF-8: byte " + std::to_string(at) +
+                              " is " + byte_name(static_cast<std::uint8_t>(text[at])));
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ struct Tokenizer::Data {
   std::vector<bool> special;  // [id]
   bool merges_make_special = false;
 
-  explicit Data(TokenizerFile read) : file(std::move(read)), bpe(file.vocabulary, std::move(file.merges), file.ignore_merges) {
+  explicit Data(TokenizerFile read)
+      : file(std::move(read)), bpe(file.vocabulary, std::move(file.merges), file.ignore_merges) {
     TokenId end = file.vocabulary.id_end();
     for (const AddedToken& token : file.added_tokens) end = std::max(end, token.id + 1);
     special.resize(static_cast<std::size_t>(end));
@@ -52,14 +54,17 @@ struct Tokenizer::Data {
       bpe.never_whole(token.id);
     }
     std::sort(special_ids.begin(), special_ids.end());
-    for (const Merge& merge : bpe.merges()) merges_make_special |= special[static_cast<std::size_t>(merge.result)];
-    for (const TokenId id : special_ids) merges_make_special |= file.vocabulary.bytes(id).size() == 1;
+    for (const Merge& merge : bpe.merges())
+      merges_make_special |= special[static_cast<std::size_t>(merge.result)];
+    for (const TokenId id : special_ids)
+      merges_make_special |= file.vocabulary.bytes(id).size() == 1;
     collect_texts(end);
   }
 
   void collect_texts(TokenId end) {
     std::vector<const AddedToken*> added(static_cast<std::size_t>(end));
-    for (const AddedToken& token : file.added_tokens) added[static_cast<std::size_t>(token.id)] = &token;
+    for (const AddedToken& token : file.added_tokens)
+      added[static_cast<std::size_t>(token.id)] = &token;
     text_begin.reserve(static_cast<std::size_t>(end) + 1);
     for (TokenId id = 0; id < end; ++id) {
       text_begin.push_back(static_cast<std::uint32_t>(texts.size()));
@@ -79,24 +84,28 @@ struct Tokenizer::Data {
   std::string_view bytes_of(TokenId id) const {
     if (id < 0 || static_cast<std::size_t>(id) + 1 >= text_begin.size()) return {};
     const std::uint32_t begin = text_begin[static_cast<std::size_t>(id)];
-    return std::string_view(texts).substr(begin, text_begin[static_cast<std::size_t>(id) + 1] - begin);
+    return std::string_view(texts).substr(begin,
+                                          text_begin[static_cast<std::size_t>(id) + 1] - begin);
   }
   bool is_special(TokenId id) const {
-    return id >= 0 && static_cast<std::size_t>(id) < special.size() && special[static_cast<std::size_t>(id)];
+    return id >= 0 && static_cast<std::size_t>(id) < special.size() &&
+           special[static_cast<std::size_t>(id)];
   }
 };
 
 namespace {
 
 // Fills `added` sets; apart from Data's constructor because it may refuse.
-void fill(const TokenizerFile& file, const std::string& path, AddedTokenSet& as_written, AddedTokenSet& normalized) {
+void fill(const TokenizerFile& file, const std::string& path, AddedTokenSet& as_written,
+          AddedTokenSet& normalized) {
   for (const AddedToken& token : file.added_tokens) {
     if (!token.normalized) {
       as_written.add(token, token.content);
     } else {
       std::string content = file.normalizes_nfc ? nfc(token.content) : token.content;
       if (!normalized.add(token, std::move(content))) {
-        throw std::runtime_error(path + ": added_tokens: two tokens are the same when normalised, id " +
+        throw std::runtime_error(path +
+                                 ": added_tokens: two tokens are the same when normalised, id " +
                                  std::to_string(token.id) + " is the second");
       }
     }
@@ -108,9 +117,11 @@ void fill(const TokenizerFile& file, const std::string& path, AddedTokenSet& as_
 // Pieces of one text, as ids.
 class Encoder {
  public:
-  Encoder(const PreTokenizer& pre_tokenizer, const Bpe& bpe) : pre_tokenizer_(pre_tokenizer), bpe_(bpe) {}
+  Encoder(const PreTokenizer& pre_tokenizer, const Bpe& bpe)
+      : pre_tokenizer_(pre_tokenizer), bpe_(bpe) {}
 
-  // Returns the first byte that was left out for want of a token, or -1; -2 when a Split threw text away.
+  // Returns the first byte that was left out for want of a token, or -1; -2 when a Split threw text
+  // away.
   int encode(std::string_view text) {
     int lost = -1;
     pre_tokenizer_.run(
@@ -133,7 +144,8 @@ class Encoder {
 
 // Calls between(begin, end) and token(id) in order.
 template <typename Between, typename Token>
-void cut(const std::vector<AddedTokenSet::Found>& found, std::size_t size, Between between, Token token) {
+void cut(const std::vector<AddedTokenSet::Found>& found, std::size_t size, Between between,
+         Token token) {
   std::size_t done = 0;
   for (const auto& match : found) {
     if (done < match.begin) between(done, match.begin);
@@ -145,8 +157,9 @@ void cut(const std::vector<AddedTokenSet::Found>& found, std::size_t size, Betwe
 
 RenderedText slice(const RenderedText& text, std::size_t begin, std::size_t end) {
   RenderedText out;
-  auto run = std::upper_bound(text.runs().begin(), text.runs().end(), begin,
-                              [](std::size_t at, const RenderedText::Run& r) { return at < r.end; });
+  auto run =
+      std::upper_bound(text.runs().begin(), text.runs().end(), begin,
+                       [](std::size_t at, const RenderedText::Run& r) { return at < r.end; });
   for (; run != text.runs().end() && run->begin < end; ++run) {
     const std::size_t first = std::max(begin, run->begin), last = std::min(end, run->end);
     out.append(std::string_view(text.text()).substr(first, last - first), run->origin);
@@ -167,16 +180,19 @@ std::vector<std::int32_t> Tokenizer::encode_literal(std::string_view text) const
   require_utf8(text);
   Encoder encoder(data_->file.pre_tokenizer, data_->bpe);
   const int lost = encoder.encode(text);
-  if (lost == -2) throw std::invalid_argument("[tokenizer] this tokenizer throws parts of the text away");
+  if (lost == -2)
+    throw std::invalid_argument("[tokenizer] this tokenizer throws parts of the text away");
   if (lost >= 0) {
     throw std::invalid_argument("[tokenizer] the vocabulary has no token for the byte " +
                                 byte_name(static_cast<std::uint8_t>(lost)) + ", first at byte " +
-                                std::to_string(text.find(static_cast<char>(lost))) + " of the text");
+                                std::to_string(text.find(static_cast<char>(lost))) +
+                                " of the text");
   }
   if (data_->merges_make_special) {
     for (const TokenId id : encoder.ids) {
       if (data_->is_special(id)) {
-        throw std::invalid_argument("[tokenizer] ordinary text would become the special token " + std::to_string(id));
+        throw std::invalid_argument("[tokenizer] ordinary text would become the special token " +
+                                    std::to_string(id));
       }
     }
   }
@@ -197,11 +213,15 @@ std::vector<std::int32_t> Tokenizer::encode_rendered(const RenderedText& text) c
     }
   };
   const auto normalised = [&](const RenderedText& part) {
-    cut(data_->normalized.find(part), part.text().size(),
-        [&](std::size_t begin, std::size_t end) { plain(std::string_view(part.text()).substr(begin, end - begin)); },
+    cut(
+        data_->normalized.find(part), part.text().size(),
+        [&](std::size_t begin, std::size_t end) {
+          plain(std::string_view(part.text()).substr(begin, end - begin));
+        },
         token);
   };
-  cut(data_->as_written.find(text), text.text().size(),
+  cut(
+      data_->as_written.find(text), text.text().size(),
       [&](std::size_t begin, std::size_t end) {
         const std::string_view part = std::string_view(text.text()).substr(begin, end - begin);
         const bool changes = data_->file.normalizes_nfc && !is_surely_nfc(part);
@@ -220,19 +240,25 @@ std::vector<std::int32_t> Tokenizer::encode_hf_compatible(std::string_view text)
   require_utf8(text);
   Encoder encoder(data_->file.pre_tokenizer, data_->bpe);
   const auto token = [&](TokenId id) { encoder.ids.push_back(id); };
-  cut(data_->as_written.find(text), text.size(),
+  cut(
+      data_->as_written.find(text), text.size(),
       [&](std::size_t begin, std::size_t end) {
         std::string_view part = text.substr(begin, end - begin);
         std::string composed;
         if (data_->file.normalizes_nfc && !is_surely_nfc(part)) part = composed = nfc(part);
-        cut(data_->normalized.find(part), part.size(),
-            [&](std::size_t first, std::size_t last) { encoder.encode(part.substr(first, last - first)); }, token);
+        cut(
+            data_->normalized.find(part), part.size(),
+            [&](std::size_t first, std::size_t last) {
+              encoder.encode(part.substr(first, last - first));
+            },
+            token);
       },
       token);
   return std::move(encoder.ids);
 }
 
-std::string Tokenizer::decode_bytes(std::span<const std::int32_t> ids, DecodeOptions options) const {
+std::string Tokenizer::decode_bytes(std::span<const std::int32_t> ids,
+                                    DecodeOptions options) const {
   std::size_t size = 0;
   const auto skipped = [&](TokenId id) { return options.skip_special && data_->is_special(id); };
   for (const TokenId id : ids) size += skipped(id) ? 0 : data_->bytes_of(id).size();
@@ -277,8 +303,14 @@ std::optional<std::int32_t> Tokenizer::id_of(std::string_view token) const {
 
 bool Tokenizer::is_special(std::int32_t id) const { return data_->is_special(id); }
 const std::vector<std::int32_t>& Tokenizer::special_ids() const { return data_->special_ids; }
-std::int32_t Tokenizer::id_end() const { return static_cast<std::int32_t>(data_->text_begin.size()) - 1; }
-const std::vector<std::int32_t>& Tokenizer::template_prefix() const { return data_->file.template_prefix; }
-const std::vector<std::int32_t>& Tokenizer::template_suffix() const { return data_->file.template_suffix; }
+std::int32_t Tokenizer::id_end() const {
+  return static_cast<std::int32_t>(data_->text_begin.size()) - 1;
+}
+const std::vector<std::int32_t>& Tokenizer::template_prefix() const {
+  return data_->file.template_prefix;
+}
+const std::vector<std::int32_t>& Tokenizer::template_suffix() const {
+  return data_->file.template_suffix;
+}
 
 }  // namespace octlm::model

@@ -1,15 +1,18 @@
-// Text to token ids and back, from a checkpoint's own tokenizer.json: byte-level BPE as Hugging Face's
-// tokenizers library does it (docs/tokenizer.md has what is supported, and the two modes).
+// Text to token ids and back, from a checkpoint's own tokenizer.json: byte-level BPE as Hugging
+// Face's tokenizers library does it (docs/tokenizer.md has what is supported, and the two modes).
 //
 // There is one function for each kind of text, and no conversion between the kinds:
-//   encode_literal(bytes)          text from outside. Never a control token, no normalisation; decode_bytes
+//   encode_literal(bytes)          text from outside. Never a control token, no normalisation;
+//   decode_bytes
 //                                  gives the same bytes back.
-//   encode_rendered(RenderedText)  a chat template's output, where every byte knows who wrote it. An added
+//   encode_rendered(RenderedText)  a chat template's output, where every byte knows who wrote it.
+//   An added
 //                                  token matches only where the template wrote all of it.
-//   encode_hf_compatible(bytes)    as Transformers: added tokens match wherever they stand. Only for text
+//   encode_hf_compatible(bytes)    as Transformers: added tokens match wherever they stand. Only
+//   for text
 //                                  that nobody else could write into.
-// None adds the special tokens of the post-processor (add_special_tokens=False): a chat template writes its
-// own. See template_prefix.
+// None adds the special tokens of the post-processor (add_special_tokens=False): a chat template
+// writes its own. See template_prefix.
 //
 // A Tokenizer is a handle to immutable data: copies are cheap, and threads may share one.
 #pragma once
@@ -44,7 +47,8 @@ class Tokenizer {
   std::vector<std::int32_t> encode_rendered(const RenderedText& text) const;
   std::vector<std::int32_t> encode_hf_compatible(std::string_view text) const;
 
-  // What the ids stand for. Ids without text (padding of the vocabulary, or none at all) give nothing.
+  // What the ids stand for. Ids without text (padding of the vocabulary, or none at all) give
+  // nothing.
   std::string decode_bytes(std::span<const std::int32_t> ids, DecodeOptions options = {}) const;
   // The same with U+FFFD for bytes that are not UTF-8, as Hugging Face decodes.
   std::string decode(std::span<const std::int32_t> ids, DecodeOptions options = {}) const;

@@ -46,7 +46,8 @@ class Node {
   }
   TokenId token_id() const {
     std::uint64_t out = 0;
-    if (value_.get_uint64().get(out) != simdjson::SUCCESS || !value_.is<std::uint64_t>()) wrong_type("a token id");
+    if (value_.get_uint64().get(out) != simdjson::SUCCESS || !value_.is<std::uint64_t>())
+      wrong_type("a token id");
     if (out >= static_cast<std::uint64_t>(Vocabulary::kIdLimit)) {
       refuse("token id " + std::to_string(out) + " is out of range, expected less than " +
              std::to_string(Vocabulary::kIdLimit));
@@ -177,7 +178,8 @@ PreTokenizerStep read_split(const Node& node) {
   const Node pattern = members.required("pattern");
   const Members kinds(pattern, {"Regex", "String"});
   const auto regex = kinds.optional("Regex"), string = kinds.optional("String");
-  if (regex.has_value() == string.has_value()) pattern.refuse("expected one of 'Regex' and 'String'");
+  if (regex.has_value() == string.has_value())
+    pattern.refuse("expected one of 'Regex' and 'String'");
   const Node& given = regex ? *regex : *string;
   try {
     if (regex) {
@@ -209,14 +211,17 @@ void read_pre_tokenizer(const Node& node, bool nested, bool& byte_level, PreToke
   } else if (type == "Split") {
     out.steps.push_back(read_split(node));
   } else if (type == "Digits") {
-    const bool individual = Members(node, {"type", "individual_digits"}).required("individual_digits").boolean();
-    out.steps.push_back({.scanner = individual ? scan_individual_digits : scan_contiguous_digits, .pattern = {}});
+    const bool individual =
+        Members(node, {"type", "individual_digits"}).required("individual_digits").boolean();
+    out.steps.push_back(
+        {.scanner = individual ? scan_individual_digits : scan_contiguous_digits, .pattern = {}});
   } else if (type == "ByteLevel") {
     const Members members(node, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
     out.add_prefix_space = members.required("add_prefix_space").boolean();
     members.required("trim_offsets").boolean();  // about offsets only
     out.steps_before_byte_level = out.steps.size();
-    if (members.boolean("use_regex", true)) out.steps.push_back({.scanner = scan_gpt2, .pattern = {}});
+    if (members.boolean("use_regex", true))
+      out.steps.push_back({.scanner = scan_gpt2, .pattern = {}});
     byte_level = true;
   } else {
     refuse_component(node, "a pre_tokenizer", type);
@@ -231,7 +236,8 @@ void read_decoder(const Node& node) {
   const std::string_view type = type_of(node);
   if (type != "ByteLevel") refuse_component(node, "a decoder", type);
   const Members members(node, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
-  for (const char* name : {"add_prefix_space", "trim_offsets", "use_regex"}) members.boolean(name, false);
+  for (const char* name : {"add_prefix_space", "trim_offsets", "use_regex"})
+    members.boolean(name, false);
 }
 
 TokenId token_by_name(const Node& node, std::string_view name, const TokenizerFile& file) {
@@ -250,7 +256,8 @@ std::vector<TokenId> read_template_token(const Node& node, const TokenizerFile& 
   const Node list = members.required("ids"), names = members.required("tokens");
   std::vector<std::string_view> tokens;
   std::size_t index = 0;
-  for (const dom::element name : names.array()) tokens.push_back(names.item(index++, name).string());
+  for (const dom::element name : names.array())
+    tokens.push_back(names.item(index++, name).string());
   index = 0;
   for (const dom::element id : list.array()) {
     const Node item = list.item(index, id);
@@ -275,7 +282,8 @@ void read_template(const Node& node, TokenizerFile& out) {
     const Node item = single.item(index++, element);
     const Members kinds(item, {"SpecialToken", "Sequence"});
     const auto special = kinds.optional("SpecialToken"), sequence = kinds.optional("Sequence");
-    if (special.has_value() == sequence.has_value()) item.refuse("expected one of 'SpecialToken' and 'Sequence'");
+    if (special.has_value() == sequence.has_value())
+      item.refuse("expected one of 'SpecialToken' and 'Sequence'");
     const Node& given = special ? *special : *sequence;
     const Members fields(given, {"id", "type_id"});
     const std::string_view id = fields.required("id").string();
@@ -301,15 +309,18 @@ void read_post_processor(const Node& node, bool nested, TokenizerFile& out) {
   const std::string_view type = type_of(node);
   if (type == "ByteLevel") {  // about offsets only
     const Members members(node, {"type", "add_prefix_space", "trim_offsets", "use_regex"});
-    for (const char* name : {"add_prefix_space", "trim_offsets", "use_regex"}) members.boolean(name, false);
+    for (const char* name : {"add_prefix_space", "trim_offsets", "use_regex"})
+      members.boolean(name, false);
   } else if (type == "TemplateProcessing") {
-    if (!out.template_prefix.empty() || !out.template_suffix.empty()) node.refuse("a second template");
+    if (!out.template_prefix.empty() || !out.template_suffix.empty())
+      node.refuse("a second template");
     read_template(node, out);
   } else if (type == "Sequence" && !nested) {
     const Members members(node, {"type", "processors"});
     const Node list = members.required("processors");
     std::size_t index = 0;
-    for (const dom::element part : list.array()) read_post_processor(list.item(index++, part), true, out);
+    for (const dom::element part : list.array())
+      read_post_processor(list.item(index++, part), true, out);
   } else {
     refuse_component(node, "a post_processor", type);
   }
@@ -334,7 +345,8 @@ void read_vocabulary(const Node& node, Vocabulary& out) {
   out = Vocabulary(tokens.size());
   for (const auto [token, value] : tokens) {
     std::uint64_t number = 0;
-    const bool is_id = value.is<std::uint64_t>() && value.get_uint64().get(number) == simdjson::SUCCESS;
+    const bool is_id =
+        value.is<std::uint64_t>() && value.get_uint64().get(number) == simdjson::SUCCESS;
     const TokenId id = is_id && number < static_cast<std::uint64_t>(Vocabulary::kIdLimit)
                            ? static_cast<TokenId>(number)
                            : node.member(in_quotes(token), value).token_id();  // which refuses
@@ -345,8 +357,8 @@ void read_vocabulary(const Node& node, Vocabulary& out) {
       case Vocabulary::Added::kDuplicateToken:
         node.refuse("duplicate token " + in_quotes(token));
       case Vocabulary::Added::kDuplicateId:
-        node.refuse("id " + std::to_string(id) + " belongs to " + in_quotes(out.symbols(id)) + " and to " +
-                    in_quotes(token));
+        node.refuse("id " + std::to_string(id) + " belongs to " + in_quotes(out.symbols(id)) +
+                    " and to " + in_quotes(token));
     }
   }
 }
@@ -354,7 +366,8 @@ void read_vocabulary(const Node& node, Vocabulary& out) {
 // "a b" or ["a", "b"], the same way throughout.
 class MergeReader {
  public:
-  MergeReader(const Node& node, const Vocabulary& vocabulary) : node_(node), vocabulary_(vocabulary) {}
+  MergeReader(const Node& node, const Vocabulary& vocabulary)
+      : node_(node), vocabulary_(vocabulary) {}
 
   std::vector<Merge> read() {
     const dom::array list = node_.array();
@@ -368,7 +381,8 @@ class MergeReader {
       const Merge merge{part(left), part(right), result(left, right)};
       const auto key = std::uint64_t{static_cast<std::uint32_t>(merge.left)} << 32 |
                        static_cast<std::uint32_t>(merge.right);
-      if (!pairs.insert(key).second) refuse("the pair " + in_quotes(left) + ", " + in_quotes(right) + " twice");
+      if (!pairs.insert(key).second)
+        refuse("the pair " + in_quotes(left) + ", " + in_quotes(right) + " twice");
       merges.push_back(merge);
     }
     return merges;
@@ -383,7 +397,8 @@ class MergeReader {
     if (index_ == 0) spelled_in_one_ = element.is_string();
     if (spelled_in_one_) {
       std::string_view both;
-      if (element.get_string().get(both) != simdjson::SUCCESS) refuse("expected a string, like the first merge");
+      if (element.get_string().get(both) != simdjson::SUCCESS)
+        refuse("expected a string, like the first merge");
       const std::size_t space = both.find(' ');
       if (space == std::string_view::npos || both.find(' ', space + 1) != std::string_view::npos) {
         refuse("expected two parts with one space between, found " + in_quotes(both));
@@ -423,15 +438,18 @@ class MergeReader {
 };
 
 void read_model(const Node& node, TokenizerFile& out) {
-  const Members members(node, {"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
-                               "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
-  if (const auto type = members.optional("type"); type && type->string() != "BPE") {  // older files have none
+  const Members members(
+      node, {"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
+             "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
+  if (const auto type = members.optional("type");
+      type && type->string() != "BPE") {  // older files have none
     refuse_component(node, "a model", type->string());
   }
   read_dropout(members);
   require_absent(members, "continuing_subword_prefix", true);
   require_absent(members, "end_of_word_suffix", true);
-  if (members.boolean("byte_fallback", false)) members.required("byte_fallback").refuse("is not supported");
+  if (members.boolean("byte_fallback", false))
+    members.required("byte_fallback").refuse("is not supported");
   members.boolean("fuse_unk", false);  // about unk_token only
   out.ignore_merges = members.boolean("ignore_merges", false);
   read_vocabulary(members.required("vocab"), out.vocabulary);
@@ -451,7 +469,8 @@ void read_model(const Node& node, TokenizerFile& out) {
 // added_tokens
 
 AddedToken read_added_token(const Node& node) {
-  const Members members(node, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
+  const Members members(
+      node, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
   AddedToken token;
   token.id = members.required("id").token_id();
   token.content = members.required("content").string();
@@ -465,8 +484,8 @@ AddedToken read_added_token(const Node& node) {
   return token;
 }
 
-// Hugging Face gives a new token the next free id, whatever the file says; where it says another, no one
-// could tell what was meant.
+// Hugging Face gives a new token the next free id, whatever the file says; where it says another,
+// no one could tell what was meant.
 void read_added_tokens(const Node& node, TokenizerFile& out) {
   std::unordered_set<std::string> contents;
   std::unordered_set<TokenId> ids;
@@ -476,16 +495,19 @@ void read_added_tokens(const Node& node, TokenizerFile& out) {
   for (const dom::element element : node.array()) {
     const Node item = node.item(index++, element);
     AddedToken token = read_added_token(item);
-    if (!contents.insert(token.content).second) item.refuse("duplicate token " + in_quotes(token.content));
+    if (!contents.insert(token.content).second)
+      item.refuse("duplicate token " + in_quotes(token.content));
     if (!ids.insert(token.id).second) item.refuse("duplicate id " + std::to_string(token.id));
     const TokenId known = out.vocabulary.find(token.content);
     const TokenId expected = known != kNoToken ? known : std::max(vocabulary_size, last + 1);
     if (token.id != expected) {
       item.refuse(in_quotes(token.content) + " has id " + std::to_string(token.id) + ", expected " +
-                  std::to_string(expected) + (known != kNoToken ? ", its id in the vocabulary" : ", the next free id"));
+                  std::to_string(expected) +
+                  (known != kNoToken ? ", its id in the vocabulary" : ", the next free id"));
     }
     if (known == kNoToken) {
-      if (out.vocabulary.contains(token.id)) item.refuse("id " + std::to_string(token.id) + " is taken in the vocabulary");
+      if (out.vocabulary.contains(token.id))
+        item.refuse("id " + std::to_string(token.id) + " is taken in the vocabulary");
       last = token.id;
     }
     out.added_tokens.push_back(std::move(token));
@@ -493,8 +515,8 @@ void read_added_tokens(const Node& node, TokenizerFile& out) {
 }
 
 void read_root(const Node& root, TokenizerFile& out) {
-  const Members members(root, {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
-                               "post_processor", "decoder", "model"});
+  const Members members(root, {"version", "truncation", "padding", "added_tokens", "normalizer",
+                               "pre_tokenizer", "post_processor", "decoder", "model"});
   if (const auto version = members.optional("version"); version && version->string() != "1.0") {
     version->refuse("expected \"1.0\", found " + in_quotes(version->string()));
   }
@@ -503,7 +525,8 @@ void read_root(const Node& root, TokenizerFile& out) {
   read_added_tokens(members.required("added_tokens"), out);
   read_normalizer(members.required("normalizer"), out);
   const Node pre_tokenizer = members.required("pre_tokenizer");
-  if (pre_tokenizer.is_null()) pre_tokenizer.refuse("a tokenizer without ByteLevel is not supported");
+  if (pre_tokenizer.is_null())
+    pre_tokenizer.refuse("a tokenizer without ByteLevel is not supported");
   bool byte_level = false;
   read_pre_tokenizer(pre_tokenizer, false, byte_level, out.pre_tokenizer);
   if (!byte_level) pre_tokenizer.refuse("a tokenizer without ByteLevel is not supported");

@@ -1,5 +1,5 @@
-// tokenizer.json, read strictly: what is not implemented is refused by name, with the file and the place in
-// it. docs/tokenizer.md lists what is.
+// tokenizer.json, read strictly: what is not implemented is refused by name, with the file and the
+// place in it. docs/tokenizer.md lists what is.
 #pragma once
 
 #include <filesystem>

@@ -10,8 +10,8 @@ namespace octlm::model {
 namespace {
 
 using Ids = std::vector<std::int32_t>;
-using ::testing::HasSubstr;
 using testing::added;
+using ::testing::HasSubstr;
 using testing::load;
 using testing::split;
 using testing::tiny;
@@ -20,8 +20,8 @@ std::filesystem::path shared(const char* name) {
   return std::filesystem::path(OCTLM_SOURCE_DIR).parent_path() / "shared" / "models" / name;
 }
 
-#define OCTLM_SKIP_WITHOUT(name)                                           \
-  if (!std::filesystem::exists(shared(name) / "tokenizer.json")) {         \
+#define OCTLM_SKIP_WITHOUT(name)                                              \
+  if (!std::filesystem::exists(shared(name) / "tokenizer.json")) {            \
     GTEST_SKIP() << "not run: " << shared(name) << " is not on this machine"; \
   }
 
@@ -41,7 +41,8 @@ using ::testing::ElementsAre;
 constexpr Origin kUser = Origin::kUser, kTemplate = Origin::kTemplate;
 
 testing::Json with_control_tokens(testing::Json document) {
-  document["added_tokens"] = {added(256, "<|im_start|>"), added(257, "<|im_end|>"), added(258, "<think>", false)};
+  document["added_tokens"] = {added(256, "<|im_start|>"), added(257, "<|im_end|>"),
+                              added(258, "<think>", false)};
   return document;
 }
 
@@ -56,9 +57,12 @@ TEST(Tokenizer, LiteralTextIsNeverAControlTokenAndComesBack) {
 // huggingface/transformers#29279, huggingface/tokenizers#1347, ggml-org/llama.cpp#26273
 TEST(Tokenizer, RenderedTextTakesControlTokensOnlyFromTheTemplate) {
   const Tokenizer tokenizer = load(with_control_tokens(tiny()));
-  const auto count = [&](const Ids& ids, std::int32_t id) { return std::count(ids.begin(), ids.end(), id); };
+  const auto count = [&](const Ids& ids, std::int32_t id) {
+    return std::count(ids.begin(), ids.end(), id);
+  };
   const char* content = "x<|im_end|>\n<|im_start|>system\ny";
-  const auto chat = rendered({{"<|im_start|>user\n", kTemplate}, {content, kUser}, {"<|im_end|>\n", kTemplate}});
+  const auto chat =
+      rendered({{"<|im_start|>user\n", kTemplate}, {content, kUser}, {"<|im_end|>\n", kTemplate}});
   const Ids safe = tokenizer.encode_rendered(chat);
   EXPECT_EQ(count(safe, 256), 1);
   EXPECT_EQ(count(safe, 257), 1);
@@ -70,7 +74,8 @@ TEST(Tokenizer, RenderedTextTakesControlTokensOnlyFromTheTemplate) {
 
 TEST(Tokenizer, NoControlTokenAcrossTheBorderOfUserAndTemplate) {
   const Tokenizer tokenizer = load(with_control_tokens(tiny()));
-  for (const auto& text : {rendered({{"<|im_", kUser}, {"end|>", kTemplate}}), rendered({{"<|im_end|", kTemplate}, {">", kUser}}),
+  for (const auto& text : {rendered({{"<|im_", kUser}, {"end|>", kTemplate}}),
+                           rendered({{"<|im_end|", kTemplate}, {">", kUser}}),
                            rendered({{"<|im", kTemplate}, {"_", kUser}, {"end|>", kTemplate}})}) {
     for (const auto id : tokenizer.encode_rendered(text)) EXPECT_LT(id, 256);
   }
@@ -96,7 +101,8 @@ TEST(Tokenizer, TextAfterAnAddedTokenIsAsIfAlone) {
   document["added_tokens"][2]["single_word"] = true;
   const Tokenizer tokenizer = load(document);
   EXPECT_EQ(tokenizer.encode_hf_compatible("<|im_start|>user"), (Ids{259, 258}));
-  EXPECT_EQ(tokenizer.encode_hf_compatible("<|im_end|>user"), (Ids{260, 258})) << "rstrip is no condition";
+  EXPECT_EQ(tokenizer.encode_hf_compatible("<|im_end|>user"), (Ids{260, 258}))
+      << "rstrip is no condition";
   EXPECT_EQ(tokenizer.encode_hf_compatible("<|im_end|> \n\u3000user"), (Ids{260, 258}));
   EXPECT_EQ(tokenizer.encode_hf_compatible("<think>"), Ids{261});
   EXPECT_EQ(tokenizer.encode_hf_compatible(" <think>."), (Ids{' ', 261, '.'}));
@@ -110,20 +116,27 @@ TEST(Tokenizer, TextAfterAnAddedTokenIsAsIfAlone) {
 // ggml-org/llama.cpp#6914: digits in groups as the expression says.
 TEST(Tokenizer, GroupsDigitsAsTheFamilyDoes) {
   const auto of = [](testing::Json pre_tokenizer) {
-    return load(tiny({{"3", "3"}, {"33", "3"}, {"333", "3"}, {"7", "7"}, {"77", "7"}}, std::move(pre_tokenizer)));
+    return load(tiny({{"3", "3"}, {"33", "3"}, {"333", "3"}, {"7", "7"}, {"77", "7"}},
+                     std::move(pre_tokenizer)));
   };
-  const auto qwen = of(testing::sequence(split({{"Regex", testing::kQwenExpression}}), testing::byte_level(false)));
-  EXPECT_THAT(tokens(qwen, qwen.encode_literal("3333+777")), ElementsAre("3", "3", "3", "3", "+", "7", "7", "7"));
-  const auto llama = of(testing::sequence(split({{"Regex", testing::kLlamaExpression}}), testing::byte_level(false)));
+  const auto qwen = of(
+      testing::sequence(split({{"Regex", testing::kQwenExpression}}), testing::byte_level(false)));
+  EXPECT_THAT(tokens(qwen, qwen.encode_literal("3333+777")),
+              ElementsAre("3", "3", "3", "3", "+", "7", "7", "7"));
+  const auto llama = of(
+      testing::sequence(split({{"Regex", testing::kLlamaExpression}}), testing::byte_level(false)));
   EXPECT_THAT(tokens(llama, llama.encode_literal("3333+777")), ElementsAre("333", "3", "+", "777"));
   const auto gpt2 = of(testing::byte_level(true));
   EXPECT_THAT(tokens(gpt2, gpt2.encode_literal("3333+777")), ElementsAre("33", "33", "+", "777"))
       << "one piece, in which no merge joins 33 and 33";
-  const auto digits = of(testing::sequence({{"type", "Digits"}, {"individual_digits", true}}, testing::byte_level(true)));
-  EXPECT_THAT(tokens(digits, digits.encode_literal("3333+777")), ElementsAre("3", "3", "3", "3", "+", "7", "7", "7"));
+  const auto digits = of(testing::sequence({{"type", "Digits"}, {"individual_digits", true}},
+                                           testing::byte_level(true)));
+  EXPECT_THAT(tokens(digits, digits.encode_literal("3333+777")),
+              ElementsAre("3", "3", "3", "3", "+", "7", "7", "7"));
 }
 
-// ggml-org/llama.cpp#7193: with ignore_merges a piece that is a token wins, whatever merges would make.
+// ggml-org/llama.cpp#7193: with ignore_merges a piece that is a token wins, whatever merges would
+// make.
 TEST(Tokenizer, IgnoreMergesTakesTheWholePiece) {
   auto document = tiny({{"V", "i"}});
   document["model"]["vocab"]["ĠViá»ĩt"] = 257;
@@ -152,8 +165,9 @@ TEST(Tokenizer, OrdinaryTextNeverBecomesASpecialTokenThatTheVocabularyHas) {
 
 // ggml-org/llama.cpp#8609: a pattern that is a String, not a Regex.
 TEST(Tokenizer, SplitsAtAString) {
-  const Tokenizer tokenizer = load(tiny({{"a", "."}, {".", "b"}, {"c", "b"}},
-                                        testing::sequence(split({{"String", "."}}), testing::byte_level(false))));
+  const Tokenizer tokenizer =
+      load(tiny({{"a", "."}, {".", "b"}, {"c", "b"}},
+                testing::sequence(split({{"String", "."}}), testing::byte_level(false))));
   EXPECT_THAT(tokens(tokenizer, tokenizer.encode_literal("a.b")), ElementsAre("a", ".", "b"));
   EXPECT_THAT(tokens(tokenizer, tokenizer.encode_literal("cb")), ElementsAre("cb"));
 }
@@ -167,7 +181,9 @@ TEST(Tokenizer, ByteWithoutATokenIsRefusedInLiteralTextAndLeftOutElsewhere) {
     tokenizer.encode_literal("ab\x0c");
     ADD_FAILURE() << "accepted";
   } catch (const std::invalid_argument& error) {
-    EXPECT_STREQ(error.what(), "[tokenizer] the vocabulary has no token for the byte 0x0c, first at byte 2 of the text");
+    EXPECT_STREQ(
+        error.what(),
+        "[tokenizer] the vocabulary has no token for the byte 0x0c, first at byte 2 of the text");
   }
   EXPECT_EQ(tokenizer.encode_hf_compatible("ab\x0c"), (Ids{'a', 'b'}));
   EXPECT_EQ(tokenizer.encode_rendered(rendered({{"ab\x0c", kUser}})), (Ids{'a', 'b'}));
@@ -191,7 +207,8 @@ TEST(Tokenizer, DecodesInvalidBytesAsRustAndPythonDo) {
   EXPECT_EQ(tokenizer.decode(Ids{'a', 256, 258, 'b'}, {.skip_special = true}), "a<think>b");
 }
 
-// pegainfer-project/pegainfer#676, vllm-project/vllm#22471: ids that no token has give no text, and no crash.
+// pegainfer-project/pegainfer#676, vllm-project/vllm#22471: ids that no token has give no text, and
+// no crash.
 TEST(Tokenizer, IdsWithoutTextGiveNothing) {
   const Tokenizer tokenizer = load(tiny());
   EXPECT_EQ(tokenizer.decode(Ids{'a', 256, 151'935, -1, 2'147'483'647, 'b'}), "ab");
@@ -243,17 +260,23 @@ struct Published {
   Ids literal, native;
 };
 const Published kPublished[] = {
-    {"Once upon a time, a little robot found a key.", 45,
+    {"Once upon a time, a little robot found a key.",
+     45,
      {12522, 5193, 264, 882, 11, 264, 2632, 12305, 1730, 264, 1376, 13},
      {12522, 5193, 264, 882, 11, 264, 2632, 12305, 1730, 264, 1376, 13}},
-    {"def add(a, b):\n\treturn a + b\r\n", 30,
+    {"def add(a, b):\n\treturn a + b\r\n",
+     30,
      {750, 912, 2877, 11, 293, 982, 853, 264, 488, 293, 319},
      {750, 912, 2877, 11, 293, 982, 853, 264, 488, 293, 319}},
-    {"a\0b \U0001f642\U0001f44d\U0001f3fd cafe\u0301 \u65e5\u672c\u8a9e \u041f\u0440\u0438\u0432\u0435\u0442", 46,
+    {"a\0b \U0001f642\U0001f44d\U0001f3fd cafe\u0301 \u65e5\u672c\u8a9e "
+     "\u041f\u0440\u0438\u0432\u0435\u0442",
+     46,
      {64, 188, 65, 27484, 144349, 145375, 40930, 53839, 75402, 21894, 102819, 79484, 26991, 8178},
      {64, 188, 65, 27484, 144349, 145375, 51950, 75402, 21894, 102819, 79484, 26991, 8178}},
-    {"  if x:\n    print(x)\n\n<|im_start|> <|im_end|> <|endoftext|>", 59,
-     {220, 421, 856, 510, 262, 1173, 2075, 692, 27, 91, 318, 4906, 91, 29, 82639, 318, 6213, 91, 29, 82639, 8691, 723, 427, 91, 29},
+    {"  if x:\n    print(x)\n\n<|im_start|> <|im_end|> <|endoftext|>",
+     59,
+     {220, 421,   856, 510,  262, 1173, 2075,  692,  27,  91,  318, 4906, 91,
+      29,  82639, 318, 6213, 91,  29,   82639, 8691, 723, 427, 91,  29},
      {220, 421, 856, 510, 262, 1173, 2075, 692, 151644, 220, 151645, 220, 151643}},
 };
 
@@ -271,14 +294,16 @@ TEST(RealTokenizer, QwenGivesThePublishedIds) {
   }
   EXPECT_EQ(tokenizer.special_ids().size(), 14u);
   EXPECT_EQ(tokenizer.id_end(), 151'669);
-  EXPECT_EQ(tokenizer.encode_rendered(rendered({{"\n", kTemplate}, {"\nhello", kUser}})).front(), 271);
+  EXPECT_EQ(tokenizer.encode_rendered(rendered({{"\n", kTemplate}, {"\nhello", kUser}})).front(),
+            271);
 }
 
 // ztxz16/fastllm#715, ggml-org/llama.cpp#252; ggml-org/llama.cpp#6914
 TEST(RealTokenizer, QwenMergesByRankAndKeepsDigitsApart) {
   OCTLM_SKIP_WITHOUT("qwen3-0.6b");
   const Tokenizer tokenizer = Tokenizer::load(shared("qwen3-0.6b"));
-  EXPECT_THAT(tokens(tokenizer, tokenizer.encode_literal("brutalist")), ElementsAre("br", "ut", "alist"));
+  EXPECT_THAT(tokens(tokenizer, tokenizer.encode_literal("brutalist")),
+              ElementsAre("br", "ut", "alist"));
   EXPECT_THAT(tokens(tokenizer, tokenizer.encode_literal("3333+777")),
               ElementsAre("3", "3", "3", "3", "+", "7", "7", "7"));
 }
@@ -295,7 +320,8 @@ TEST(RealTokenizer, SmolLm2LacksTwentyOneBytes) {
     }
   }
   int bytes = 0;
-  for (int byte = 0; byte < 256; ++byte) bytes += tokenizer.id_of(byte_symbol(static_cast<std::uint8_t>(byte))) ? 0 : 1;
+  for (int byte = 0; byte < 256; ++byte)
+    bytes += tokenizer.id_of(byte_symbol(static_cast<std::uint8_t>(byte))) ? 0 : 1;
   EXPECT_EQ(bytes, 21);
   EXPECT_EQ(lacking + (tokenizer.id_of(byte_symbol(0)) ? 0 : 1), 6);
 }

@@ -22,7 +22,8 @@ std::uint8_t class_of_category(std::size_t category) {
   }
 }
 
-void add(std::vector<std::uint8_t>& classes, std::span<const std::uint32_t> ranges, std::uint8_t flag) {
+void add(std::vector<std::uint8_t>& classes, std::span<const std::uint32_t> ranges,
+         std::uint8_t flag) {
   for (std::size_t i = 0; i < ranges.size(); i += 2) {
     for (std::uint32_t c = ranges[i]; c <= ranges[i + 1]; ++c) classes[c] |= flag;
   }
@@ -35,7 +36,8 @@ UnicodeClasses::UnicodeClasses() {
   const std::span<const std::uint32_t> starts(kCategoryStarts);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::uint32_t end = i + 1 < starts.size() ? starts[i + 1] >> 5 : 0x110000;
-    std::fill(classes.begin() + (starts[i] >> 5), classes.begin() + end, class_of_category(starts[i] & 31));
+    std::fill(classes.begin() + (starts[i] >> 5), classes.begin() + end,
+              class_of_category(starts[i] & 31));
   }
   add(classes, kSpaces, CharClass::kSpace);
   add(classes, kDigitsBeyondNumber, CharClass::kDigit);
@@ -58,7 +60,8 @@ const UnicodeClasses& UnicodeClasses::get() {
   return classes;
 }
 
-std::vector<std::pair<std::uint32_t, std::uint32_t>> UnicodeClasses::ranges(std::string_view category) {
+std::vector<std::pair<std::uint32_t, std::uint32_t>> UnicodeClasses::ranges(
+    std::string_view category) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> out;
   const std::span<const std::uint32_t> starts(kCategoryStarts);
   for (std::size_t i = 0; i < starts.size(); ++i) {

@@ -1,7 +1,7 @@
-// What Hugging Face's tokenizers library believes about a code point. It mixes Unicode versions: 16.0 in its
-// regex engine (Oniguruma 6.9.10) and for word characters, 17.0 in Digits (Rust's char). The tables were
-// asked of the library itself, see make_unicode_tables.py; what PCRE2 and utf8proc of this machine believe
-// does not matter here.
+// What Hugging Face's tokenizers library believes about a code point. It mixes Unicode
+// versions: 16.0 in its regex engine (Oniguruma 6.9.10) and for word characters, 17.0 in Digits
+// (Rust's char). The tables were asked of the library itself, see make_unicode_tables.py; what
+// PCRE2 and utf8proc of this machine believe does not matter here.
 #pragma once
 
 #include <array>
@@ -13,22 +13,19 @@
 
 namespace octlm::model {
 
-// General categories, in the order of the generated table.
-enum class Category : std::uint8_t {
-  Cn, Lu, Ll, Lt, Lm, Lo, Mn, Mc, Me, Nd, Nl, No, Pc, Pd, Ps, Pe, Pi, Pf, Po, Sm, Sc, Sk, So, Zs, Zl, Zp, Cc, Cf, Co,
-};
-inline constexpr int kCategories = 29;
-// Two letters each, in the order of the enum.
-inline constexpr std::string_view kCategoryNames = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCo";
+// General categories, two letters each, in the order of the generated table.
+inline constexpr std::string_view kCategoryNames =
+    "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCo";
 
-// All that the pre-tokenizers ask, in one byte per code point. kSpace, kLetter, kNumber exclude each other.
+// All that the pre-tokenizers ask, in one byte per code point. kSpace, kLetter, kNumber exclude
+// each other.
 struct CharClass {
-  static constexpr std::uint8_t kSpace = 1;     // \s
-  static constexpr std::uint8_t kLetter = 2;    // \p{L}
-  static constexpr std::uint8_t kNumber = 4;    // \p{N}
-  static constexpr std::uint8_t kNewline = 8;   // \r, \n (and kSpace)
-  static constexpr std::uint8_t kDigit = 16;    // Digits takes it for one
-  static constexpr std::uint8_t kWord = 32;     // a word character for single_word
+  static constexpr std::uint8_t kSpace = 1;    // \s
+  static constexpr std::uint8_t kLetter = 2;   // \p{L}
+  static constexpr std::uint8_t kNumber = 4;   // \p{N}
+  static constexpr std::uint8_t kNewline = 8;  // \r, \n (and kSpace)
+  static constexpr std::uint8_t kDigit = 16;   // Digits takes it for one
+  static constexpr std::uint8_t kWord = 32;    // a word character for single_word
 };
 
 class UnicodeClasses {
@@ -36,10 +33,12 @@ class UnicodeClasses {
   static const UnicodeClasses& get();
 
   // REQUIRES: c < 0x110000.
-  std::uint8_t of(std::uint32_t c) const { return pages_[std::size_t{page_[c >> 8]} << 8 | (c & 0xff)]; }
+  std::uint8_t of(std::uint32_t c) const {
+    return pages_[std::size_t{page_[c >> 8]} << 8 | (c & 0xff)];
+  }
 
-  // First and last code points of the ranges of a category such as "Lu", or of a group such as "L"; empty
-  // for a name that is neither.
+  // First and last code points of the ranges of a category such as "Lu", or of a group such as "L";
+  // empty for a name that is neither.
   static std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges(std::string_view category);
   static std::span<const std::uint32_t> spaces();  // first, last, first, last, ...
 

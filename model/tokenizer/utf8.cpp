@@ -28,7 +28,8 @@ Utf8Step utf8_step(std::string_view text, std::size_t at) {
   if (lead < 0x80) return {Kind::kCharacter, 1};
   if (lead < 0xc2 || lead > 0xf4) return {Kind::kInvalid, 1};
   const std::size_t needed = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  // The second byte of some leads is restricted: no overlong forms, no surrogates, nothing past U+10FFFF.
+  // The second byte of some leads is restricted: no overlong forms, no surrogates, nothing past
+  // U+10FFFF.
   const unsigned least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const unsigned most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   for (std::size_t i = 1; i < needed; ++i) {

@@ -1,5 +1,5 @@
-// UTF-8 by the byte: reading, writing, validating, and replacing what is invalid as Rust and Python do
-// (one U+FFFD per maximal subpart, Unicode 15 section 3.9, table 3-8).
+// UTF-8 by the byte: reading, writing, validating, and replacing what is invalid as Rust and Python
+// do (one U+FFFD per maximal subpart, Unicode 15 section 3.9, table 3-8).
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,15 @@ struct CodePoint {
 
 // REQUIRES: a whole character of valid UTF-8 at `at`.
 inline CodePoint code_point_at(const char* at) {
-  const auto byte = [at](int i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(at[i])); };
+  const auto byte = [at](int i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(at[i]));
+  };
   const std::uint32_t lead = byte(0);
   if (lead < 0x80) return {lead, 1};
   if (lead < 0xe0) return {(lead & 0x1f) << 6 | (byte(1) & 0x3f), 2};
   if (lead < 0xf0) return {(lead & 0x0f) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f), 3};
-  return {(lead & 0x07) << 18 | (byte(1) & 0x3f) << 12 | (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f), 4};
+  return {(lead & 0x07) << 18 | (byte(1) & 0x3f) << 12 | (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f),
+          4};
 }
 
 // Where the character that ends at `end` begins. REQUIRES: valid UTF-8, end > 0.
@@ -43,7 +46,8 @@ inline void append_utf8(std::string& out, std::uint32_t c) {
   } else if (c < 0x10000) {
     put(0xe0 | c >> 12), put(0x80 | (c >> 6 & 0x3f)), put(0x80 | (c & 0x3f));
   } else {
-    put(0xf0 | c >> 18), put(0x80 | (c >> 12 & 0x3f)), put(0x80 | (c >> 6 & 0x3f)), put(0x80 | (c & 0x3f));
+    put(0xf0 | c >> 18), put(0x80 | (c >> 12 & 0x3f)), put(0x80 | (c >> 6 & 0x3f)),
+        put(0x80 | (c & 0x3f));
   }
 }
 

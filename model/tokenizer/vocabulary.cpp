@@ -57,7 +57,8 @@ std::size_t Vocabulary::slot_of(const char* data, std::size_t size, std::uint64_
     if (found.id == kNoToken) return slot;
     if (found.tag != tag) continue;
     const Entry& entry = entries_[at(found.id)];
-    if (entry.size == size && __builtin_memcmp(arena_.data() + entry.begin, data, size) == 0) return slot;
+    if (entry.size == size && __builtin_memcmp(arena_.data() + entry.begin, data, size) == 0)
+      return slot;
   }
 }
 
@@ -96,7 +97,8 @@ Vocabulary::Added Vocabulary::add(std::string_view symbols, TokenId id) {
     ++spelled_;
   }
   if (at(id) >= entries_.size()) entries_.resize(at(id) + 1);
-  entries_[at(id)] = {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(arena_.size() - begin), spelled};
+  entries_[at(id)] = {static_cast<std::uint32_t>(begin),
+                      static_cast<std::uint32_t>(arena_.size() - begin), spelled};
   ++size_;
   return Added::kYes;
 }

@@ -1,7 +1,7 @@
-// Tokens by id and by content. A byte-level vocabulary spells every byte as one character (GPT-2's table:
-// printable Latin-1 for itself, the rest from U+0100 on); here tokens are kept as the bytes they stand for.
-// A token with a character outside that table (a control token with a space in its name) stands for its own
-// UTF-8, as in Hugging Face's decoder, and is no result of merging.
+// Tokens by id and by content. A byte-level vocabulary spells every byte as one character (GPT-2's
+// table: printable Latin-1 for itself, the rest from U+0100 on); here tokens are kept as the bytes
+// they stand for. A token with a character outside that table (a control token with a space in its
+// name) stands for its own UTF-8, as in Hugging Face's decoder, and is no result of merging.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace octlm::model {
 using TokenId = std::int32_t;
 inline constexpr TokenId kNoToken = -1;
 
-// Appends the bytes that the characters of `symbols` spell; false (and nothing of use) when one of them
-// spells no byte.
+// Appends the bytes that the characters of `symbols` spell; false (and nothing of use) when one of
+// them spells no byte.
 bool append_spelled_bytes(std::string& bytes, std::string_view symbols);
 // The character that spells a byte.
 std::string byte_symbol(std::uint8_t byte);
@@ -43,7 +43,9 @@ class Vocabulary {
   TokenId find(std::string_view symbols) const;
   TokenId find_bytes(const char* data, std::size_t size) const;
 
-  bool contains(TokenId id) const { return id >= 0 && id < id_end() && entries_[at(id)].size != kAbsent; }
+  bool contains(TokenId id) const {
+    return id >= 0 && id < id_end() && entries_[at(id)].size != kAbsent;
+  }
   // The bytes that a token stands for; "" when there is no such token.
   std::string_view bytes(TokenId id) const {
     if (!contains(id)) return {};
@@ -109,7 +111,8 @@ inline std::uint64_t hash_bytes(const char* data, std::size_t size) {
   } else if (size >= 4) {
     a = load4(data), b = load4(data + size - 4);
   } else if (size > 0) {
-    a = static_cast<unsigned char>(data[0]) | static_cast<std::uint64_t>(static_cast<unsigned char>(data[size / 2])) << 8 |
+    a = static_cast<unsigned char>(data[0]) |
+        static_cast<std::uint64_t>(static_cast<unsigned char>(data[size / 2])) << 8 |
         static_cast<std::uint64_t>(static_cast<unsigned char>(data[size - 1])) << 16;
   }
   return mix(state ^ a, kB ^ b);

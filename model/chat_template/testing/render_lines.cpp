@@ -1,7 +1,7 @@
-// JSON lines on stdin: {"template", "messages", "tools"?, "add_generation_prompt"?, "enable_thinking"?,
-// "variables"?, "special_tokens"?}. JSON lines on stdout: {"text", "user": [[begin, end], ...]} with the
-// bytes that came from outside, or {"error", "kind": "chat" | "template" | "unsupported" | "limit"}.
-// The clock stands at 2024-07-26 14:05:09, a Friday.
+// JSON lines on stdin: {"template", "messages", "tools"?, "add_generation_prompt"?,
+// "enable_thinking"?, "variables"?, "special_tokens"?}. JSON lines on stdout: {"text", "user":
+// [[begin, end], ...]} with the bytes that came from outside, or {"error", "kind": "chat" |
+// "template" | "unsupported" | "limit"}. The clock stands at 2024-07-26 14:05:09, a Friday.
 #include <ctime>
 #include <iostream>
 #include <string>
@@ -30,7 +30,8 @@ OrderedJson render(OrderedJson line) {
   octlm::model::TemplateOptions options;
   options.clock = clock_of_the_test;
   const auto chat_template = octlm::model::ChatTemplate::parse(
-      line.at("template").get<std::string>(), "template", line.value("special_tokens", OrderedJson::object()), options);
+      line.at("template").get<std::string>(), "template",
+      line.value("special_tokens", OrderedJson::object()), options);
   octlm::model::ChatRequest request;
   request.variables = line.value("variables", OrderedJson::object());
   for (const char* done : {"template", "special_tokens", "variables"}) line.erase(done);
@@ -63,6 +64,7 @@ OrderedJson answer(const std::string& line) {
 
 int main() {
   for (std::string line; std::getline(std::cin, line);) {
-    std::cout << answer(line).dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << std::endl;
+    std::cout << answer(line).dump(-1, ' ', false, OrderedJson::error_handler_t::replace)
+              << std::endl;
   }
 }

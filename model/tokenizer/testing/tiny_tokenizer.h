@@ -23,25 +23,34 @@ inline constexpr const char* kLlamaExpression =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 inline Json byte_level(bool use_regex) {
-  return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", use_regex}};
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", false},
+          {"trim_offsets", false},
+          {"use_regex", use_regex}};
 }
 
 inline Json split(Json pattern, const char* behavior = "Isolated", bool invert = false) {
-  return {{"type", "Split"}, {"pattern", std::move(pattern)}, {"behavior", behavior}, {"invert", invert}};
+  return {{"type", "Split"},
+          {"pattern", std::move(pattern)},
+          {"behavior", behavior},
+          {"invert", invert}};
 }
 
 inline Json sequence(Json first, Json second) {
-  return {{"type", "Sequence"}, {"pretokenizers", Json::array({std::move(first), std::move(second)})}};
+  return {{"type", "Sequence"},
+          {"pretokenizers", Json::array({std::move(first), std::move(second)})}};
 }
 
 inline Json added(int id, const char* content, bool special = true) {
-  return {{"id", id},        {"content", content}, {"single_word", false}, {"lstrip", false},
+  return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", special}};
 }
 
-// All 256 bytes are tokens 0 to 255 by their value; merge i makes token 256 + i. Parts are byte symbols.
+// All 256 bytes are tokens 0 to 255 by their value; merge i makes token 256 + i. Parts are byte
+// symbols.
 inline Json tiny(const std::vector<std::pair<std::string, std::string>>& merges = {},
-                 Json pre_tokenizer = sequence(split({{"Regex", kQwenExpression}}), byte_level(false))) {
+                 Json pre_tokenizer = sequence(split({{"Regex", kQwenExpression}}),
+                                               byte_level(false))) {
   Json vocab = Json::object(), list = Json::array();
   for (int byte = 0; byte < 256; ++byte) vocab[byte_symbol(static_cast<std::uint8_t>(byte))] = byte;
   for (const auto& [left, right] : merges) {

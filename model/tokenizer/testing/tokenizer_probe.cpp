@@ -1,4 +1,5 @@
-// The tokenizer behind a pipe, for tests and comparisons in Python that put a hundred thousand questions.
+// The tokenizer behind a pipe, for tests and comparisons in Python that put a hundred thousand
+// questions.
 //   tokenizer_probe FOLDER
 //   stdin   op (1 byte), size (uint32), payload            until the end of the input
 //   stdout  failed (uint32: 0 or 1), size (uint32), payload (an error's text when failed)
@@ -84,30 +85,47 @@ std::string nanoseconds(Work work) {
   const auto now = [] {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(time.tv_nsec);
   };
   const std::uint64_t begin = now();
   work();
   return as_bytes(std::vector<std::uint64_t>{now() - begin});
 }
 
-std::string answer(char op, const std::string& payload, const Tokenizer& tokenizer, const char* folder) {
+std::string answer(char op, const std::string& payload, const Tokenizer& tokenizer,
+                   const char* folder) {
   switch (op) {
-    case 'L': return as_bytes(tokenizer.encode_literal(payload));
-    case 'H': return as_bytes(tokenizer.encode_hf_compatible(payload));
-    case 'T': return as_bytes(tokenizer.encode_rendered(template_text(payload)));
-    case 'R': return as_bytes(tokenizer.encode_rendered(as_rendered(payload)));
-    case 'D': return tokenizer.decode(as_ids(payload));
-    case 'S': return tokenizer.decode(as_ids(payload), {.skip_special = true});
-    case 'B': return tokenizer.decode_bytes(as_ids(payload));
-    case 'I': return incrementally(tokenizer, as_ids(payload));
-    case 'X': return match_ends(payload);
-    case 'l': return nanoseconds([&] { tokenizer.encode_literal(payload); });
-    case 'h': return nanoseconds([&] { tokenizer.encode_hf_compatible(payload); });
-    case 't': return nanoseconds([&, text = template_text(payload)] { tokenizer.encode_rendered(text); });
-    case 'd': return nanoseconds([&, ids = as_ids(payload)] { tokenizer.decode(ids); });
-    case 'o': return nanoseconds([&] { Tokenizer::load(folder); });
-    default: throw std::invalid_argument(std::string("no such op: ") + op);
+    case 'L':
+      return as_bytes(tokenizer.encode_literal(payload));
+    case 'H':
+      return as_bytes(tokenizer.encode_hf_compatible(payload));
+    case 'T':
+      return as_bytes(tokenizer.encode_rendered(template_text(payload)));
+    case 'R':
+      return as_bytes(tokenizer.encode_rendered(as_rendered(payload)));
+    case 'D':
+      return tokenizer.decode(as_ids(payload));
+    case 'S':
+      return tokenizer.decode(as_ids(payload), {.skip_special = true});
+    case 'B':
+      return tokenizer.decode_bytes(as_ids(payload));
+    case 'I':
+      return incrementally(tokenizer, as_ids(payload));
+    case 'X':
+      return match_ends(payload);
+    case 'l':
+      return nanoseconds([&] { tokenizer.encode_literal(payload); });
+    case 'h':
+      return nanoseconds([&] { tokenizer.encode_hf_compatible(payload); });
+    case 't':
+      return nanoseconds([&, text = template_text(payload)] { tokenizer.encode_rendered(text); });
+    case 'd':
+      return nanoseconds([&, ids = as_ids(payload)] { tokenizer.decode(ids); });
+    case 'o':
+      return nanoseconds([&] { Tokenizer::load(folder); });
+    default:
+      throw std::invalid_argument(std::string("no such op: ") + op);
   }
 }
 
@@ -118,7 +136,8 @@ bool read(T& value) {
 
 void reply(std::uint32_t failed, const std::string& payload) {
   const auto size = static_cast<std::uint32_t>(payload.size());
-  std::cout.write(reinterpret_cast<const char*>(&failed), 4).write(reinterpret_cast<const char*>(&size), 4);
+  std::cout.write(reinterpret_cast<const char*>(&failed), 4)
+      .write(reinterpret_cast<const char*>(&size), 4);
   std::cout.write(payload.data(), static_cast<std::streamsize>(payload.size()));
 }
 

@@ -1,0 +1,41 @@
+// octlm audit: do ledger, specs, published reports and journal fit together?
+#include "verify/audit.h"
+
+#include <iostream>
+
+#include "experiments/checked_spec.h"
+#include "experiments/commands/commands.h"
+#include "experiments/kinds/kinds.h"
+#include "experiments/local_environment.h"
+#include "verify/runner.h"
+
+namespace octlm::experiments {
+namespace {
+
+int audit() {
+  const Environment environment = local_environment({});
+  const auto kinds = all_kinds(environment);
+  const auto made = verify::audit(this_project(), [&](const std::filesystem::path& file) {
+    return verify::read_spec(file, kinds);
+  });
+  std::size_t faults = 0;
+  for (const auto& finding : made.findings) {
+    faults += finding.fault;
+    std::cout << (finding.fault ? "!! " : "   ") << finding.text() << '\n';
+  }
+  std::cout << made.claims << " claims, " << made.reports << " published reports, " << made.attempts
+            << " attempts in the journal: "
+            << (faults == 0 ? "they fit together" : std::to_string(faults) + " faults, marked !!")
+            << '\n';
+  return faults == 0 ? verify::kExitPass : verify::kExitUnregistered;
+}
+
+}  // namespace
+
+void add_audit(CommandLine& line) {
+  CLI::App* command = line.app.add_subcommand(
+      "audit", "check the ledger, the specs, the published reports and the journal");
+  command->callback([&action = line.action] { action = audit; });
+}
+
+}  // namespace octlm::experiments

@@ -1,0 +1,26 @@
+// Filters: JSON lines in on stdin, JSON lines out on stdout, one for one and in order, so that
+// anybody can check a part of octlm with their own tools (design.md section 14).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "verify/strict_json.h"
+
+namespace octlm::experiments {
+
+// Reads the line strictly, then answers it; `number` counts from 0. What it throws as
+// std::invalid_argument or verify::SpecError becomes {"error"}.
+using Answer = std::function<nlohmann::json(const verify::Reader& line, std::int64_t number)>;
+
+// A bad line is answered by {"error"} and the others go on. Returns the exit code: 4 when there was
+// a bad line, else 0.
+int run_filter(std::istream& in, std::ostream& out, const Answer& answer);
+
+// One line of a filter's output, at once.
+void print_line(std::ostream& out, const nlohmann::json& line);
+
+}  // namespace octlm::experiments

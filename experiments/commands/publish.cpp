@@ -1,0 +1,29 @@
+// octlm publish DIR: a run becomes part of the project's record.
+#include "verify/publish.h"
+
+#include <iostream>
+#include <memory>
+
+#include "experiments/checked_spec.h"
+#include "experiments/commands/commands.h"
+#include "verify/runner.h"
+
+namespace octlm::experiments {
+
+void add_publish(CommandLine& line) {
+  auto folder = std::make_shared<std::string>();
+  CLI::App* command = line.app.add_subcommand(
+      "publish", "copy a run to reports/published and enter it in the ledger");
+  command->add_option("folder", *folder, "the run's folder")->required();
+  command->callback([&action = line.action, folder] {
+    action = [folder] {
+      const auto published = verify::publish_run(this_project(), *folder);
+      std::cout << published.folder.string() << ":";
+      for (const auto& file : published.files) std::cout << ' ' << file;
+      std::cout << "\ncommit it together with " << verify::Project::kLedger << '\n';
+      return static_cast<int>(verify::kExitPass);
+    };
+  });
+}
+
+}  // namespace octlm::experiments

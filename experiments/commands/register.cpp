@@ -1,0 +1,63 @@
+// octlm register EXP: from here on the claim is fixed, and its results count.
+#include <iostream>
+#include <memory>
+
+#include "experiments/checked_spec.h"
+#include "experiments/commands/commands.h"
+#include "experiments/kinds/kinds.h"
+#include "experiments/local_environment.h"
+#include "verify/registration.h"
+#include "verify/runner.h"
+#include "verify/standing.h"
+
+namespace octlm::experiments {
+namespace {
+
+struct RegisterArguments {
+  std::vector<std::string> specs;
+  std::string prior;
+  std::string source;
+};
+
+int register_specs(const RegisterArguments& arguments) {
+  const Environment environment = local_environment({});
+  const auto kinds = all_kinds(environment);
+  std::vector<verify::Spec> specs;
+  for (const auto& spec : arguments.specs) specs.push_back(claimed_spec(spec, kinds).spec);
+  if (arguments.prior == "none" && !arguments.source.empty()) {
+    throw std::invalid_argument("--source goes with --prior-results declared");
+  }
+  const verify::Project project = this_project();
+  for (const auto& spec : specs) {
+    verify::register_claim(project, spec,
+                           {.declared = arguments.prior == "declared", .source = arguments.source});
+    const auto ledger = verify::read_ledger(project.ledger());
+    std::cout << spec.id << ": registered, "
+              << verify::standing(ledger.chain(spec.id), spec.sha256).label << ", spec sha256 "
+              << spec.sha256 << '\n';
+  }
+  std::cout << "commit " << verify::Project::kLedger
+            << "; a published report or a git tag that has the line anchors it\n";
+  return verify::kExitPass;
+}
+
+}  // namespace
+
+void add_register(CommandLine& line) {
+  auto arguments = std::make_shared<RegisterArguments>();
+  CLI::App* command =
+      line.app.add_subcommand("register", "fix a claim in the ledger, before its first run");
+  command->add_option("spec", arguments->specs, "EXP-ID, or its file in experiments/registered")
+      ->required();
+  command
+      ->add_option("--prior-results", arguments->prior,
+                   "were such numbers seen before: none, or declared (then say where: --source)")
+      ->required()
+      ->check(CLI::IsMember({"none", "declared"}));
+  command->add_option("--source", arguments->source, "where the earlier results are");
+  command->callback([&action = line.action, arguments] {
+    action = [arguments] { return register_specs(*arguments); };
+  });
+}
+
+}  // namespace octlm::experiments

@@ -1,0 +1,59 @@
+// octlm render: a filter, so that anybody can check chats with their own tools.
+//   stdin   {"messages": [...], "tools"?, "add_generation_prompt"?, "enable_thinking"?}     one
+//   chat a line stdout  {"text": "...", "ids": [...]} one line each, in order
+// A bad line gives {"error"}; the others go on, and the exit code is 4. What a message contains
+// never becomes a control token, whatever it looks like.
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "experiments/checkpoint_store.h"
+#include "experiments/commands/commands.h"
+#include "model/chat_template/chat_template.h"
+#include "model/tokenizer/tokenizer.h"
+#include "verify/runner.h"
+
+namespace octlm::experiments {
+namespace {
+
+nlohmann::json answer(const std::string& line, const std::string& where,
+                      const model::ChatTemplate& chat_template, const model::Tokenizer& tokenizer) {
+  try {
+    const model::RenderedText text = chat_template.render(model::parse_chat_request(line, where));
+    return {{"text", text.text()}, {"ids", tokenizer.encode_rendered(text)}};
+  } catch (const std::exception&
+               error) {  // of this line: a chat that is none, or that the template refuses
+    return {{"error", error.what()}};
+  }
+}
+
+int render(const std::string& model) {
+  const auto folder = resolve_model_argument(model);
+  const auto chat_template = model::ChatTemplate::load(folder);
+  const auto tokenizer = model::Tokenizer::load(folder);
+  int exit_code = verify::kExitPass;
+  std::string line;
+  for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
+    const auto reply = answer(line, "stdin:" + std::to_string(number), chat_template, tokenizer);
+    if (reply.contains("error")) exit_code = verify::kExitError;
+    std::cout << reply.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+void add_render(CommandLine& line) {
+  auto model = std::make_shared<std::string>();
+  CLI::App* command = line.app.add_subcommand(
+      "render",
+      "JSON lines {\"messages\", ...} on stdin -> {\"text\", \"ids\"}, by the chat template");
+  command
+      ->add_option("--model", *model,
+                   "checkpoint folder (no weights needed), or a name in the cache")
+      ->required();
+  command->callback(
+      [&action = line.action, model] { action = [model] { return render(*model); }; });
+}
+
+}  // namespace octlm::experiments

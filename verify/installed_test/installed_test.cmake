@@ -1,0 +1,40 @@
+# Installs the framework, builds a program against it, and wants a verdict of each colour from it.
+#   cmake -DBUILD=<build folder> -DWORK=<scratch> -DCXX=<compiler> "-DCXX_FLAGS=..." -P installed_test.cmake
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${WORK})
+
+function(run_it expected)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result STREQUAL expected)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\n${output}\nexit code ${result}, wanted ${expected}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+run_it(0 ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix --component verify)
+file(GLOB_RECURSE headers RELATIVE ${WORK}/prefix/include ${WORK}/prefix/include/*)
+list(FILTER headers EXCLUDE REGEX "^octlm/verify/[a-z_0-9]+\\.h$")
+if(headers)
+  message(FATAL_ERROR "installed beside the framework's headers: ${headers}")
+endif()
+file(STRINGS ${WORK}/prefix/lib/cmake/octlm/octlm-verify.cmake paths REGEX "${SOURCE}|${BUILD}")
+if(paths)
+  message(FATAL_ERROR "the package names the checkout it was built in: ${paths}")
+endif()
+
+# Not through the prefix's own lib: the compiler's default search finds nothing of ours.
+set(configure ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -G Ninja
+  -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${CXX} "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}")
+run_it(1 ${configure} -DCOMPONENTS=decoder)
+if(NOT output MATCHES "decoder")
+  message(FATAL_ERROR "an unknown component is not named:\n${output}")
+endif()
+file(REMOVE_RECURSE ${WORK}/build)
+run_it(0 ${configure} -DCOMPONENTS=verify)
+run_it(0 ${CMAKE_COMMAND} --build ${WORK}/build)
+run_it(0 ${WORK}/build/sums ${WORK}/reports)
+run_it(1 ${WORK}/build/sums ${WORK}/reports 0.5)
+if(NOT output MATCHES "max_abs_error@1")
+  message(FATAL_ERROR "the failing run does not say what failed:\n${output}")
+endif()

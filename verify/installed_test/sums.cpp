@@ -1,0 +1,52 @@
+// Is 1 + 2 + ... + n equal to n (n + 1) / 2? An experiment without a language model: sums REPORTS
+// [ERROR]
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+
+#include "verify/metrics.h"
+#include "verify/runner.h"
+
+namespace verify = octlm::verify;
+
+struct Sums : verify::Experiment {
+  float error = 0;
+  std::vector<verify::ComparisonKey> comparisons() const override {
+    return {{"up to 100", "", "cpu", "float32"}};
+  }
+  std::optional<verify::NotRun> prepare(const std::string&) override { return std::nullopt; }
+  verify::Outcome compare(const verify::ComparisonKey&) override {
+    std::vector<float> numbers(100), sums(100), formula(100);
+    std::iota(numbers.begin(), numbers.end(), 1.0F);
+    std::partial_sum(numbers.begin(), numbers.end(), sums.begin());
+    for (std::size_t i = 0; i < 100; ++i) formula[i] = numbers[i] * (numbers[i] + 1) / 2 + error;
+    verify::RowComparison rows;
+    rows.add(0, sums, formula);
+    return verify::Measurement{rows.metrics()};
+  }
+};
+
+int main(int argc, char** argv) {
+  const verify::Kind kind = {.name = "sums",
+                             .summary = "",
+                             .metrics = verify::row_metrics(),
+                             .faults = {},
+                             .parts = {},
+                             .read = {}};
+  const std::vector<verify::Kind> kinds = {kind};
+  const auto spec = verify::parse_spec(R"({
+    "schema": 1, "id": "EXP-1", "title": "Gauss was right", "kind": "sums", "tags": [],
+    "question": "Do the sums equal the formula?", "prediction": "Yes, to the bit.",
+    "criteria": [{"metric": "max_abs_error@1", "at_most": 0, "derivation": "integers below 2^24"}],
+    "stop_rule": "A failure is reported."})",
+                                       "sums.json", kinds);
+  auto sums = std::make_unique<Sums>();
+  if (argc > 2) sums->error = std::strtof(argv[2], nullptr);
+  std::vector<verify::RunItem> items;
+  items.push_back({spec, std::move(sums)});
+  verify::RunOptions options;
+  options.reports = argv[1];
+  const auto result = verify::run(options, items);
+  std::printf("%s: %s\n", spec.id.c_str(), result.experiments[0].judgement.reason.c_str());
+  return result.summary.exit_code;
+}
