@@ -136,6 +136,28 @@ def test_every_code_point_between_letters(make, name):
     none(pair.differences("T", between_letters()))
 
 
+# Ids alone would not show a wrong class where no merge crosses the cut.
+@pytest.mark.parametrize("name", ["qwen", "llama3", "gpt2", "smollm2", "o200k", "contiguous digits"])
+def test_every_code_point_is_cut_into_the_same_pieces(make, name):
+    document = qwen() if name == "qwen" else arrangements()[name]
+    pair = make(document)
+    every = [c for c in code_points() if c != " "]
+    # Between letters, digits, punctuation, white space, and beside itself.
+    texts = [" " + "".join(f"a{c}b.{c}.1{c}2 {c}{c}\n" for c in every[i : i + 64]) for i in range(0, len(every), 64)]
+    cut = pair.native.pre_tokenizer.pre_tokenize_str
+    for text, answer in zip(texts, pair.probe.ask([("P", text.encode()) for text in texts])):
+        ends, at = [], 0
+        for piece, _ in cut(text):
+            at += len(piece)  # a character for every byte
+            ends.append(at)
+        assert ids_of(answer) == ends, f"{text!r}: {sorted(set(ids_of(answer)) ^ set(ends))[:5]}"
+
+
+def test_every_code_point_beside_added_tokens(make):
+    pair = make(arrangements()["flagged"])
+    none(pair.differences("T", [f"word{c} {c}word {c}<l>x<r>{c}" for c in code_points()]))
+
+
 def test_normalization_equals(shaped_like_qwen):
     none(shaped_like_qwen.differences("T", normalization_strings(20_000, SEED)))
 

@@ -113,6 +113,9 @@ TEST(Scanners, GiveThePiecesOfTheirExpressions) {
       ++compared;
     }
   }
+  EXPECT_THAT(scanned(scan_individual_digits, "a\U00011de0\U00011de1b"),
+              ElementsAre("a", "\U00011de0", "\U00011de1", "b"))
+      << "digits since Unicode 17.0";
   EXPECT_EQ(compared, 60'000);
   EXPECT_EQ(known_scanner(R"(\p{L}+)"), nullptr);
 }

@@ -6,6 +6,7 @@
 // Ops: L literal, H as Hugging Face, T written by a template: text -> ids (int32 each)
 //      R rendered: (size | user << 31, text)... -> ids
 //      D decode, S decode without special tokens, B bytes, I one id at a time: ids -> text
+//      P text -> the ends (uint32) of the pieces that are encoded one by one
 //      X the text of a regular expression -> its pieces' ends (uint32) in the text after a NUL byte
 // A lower-case l, h, t, d: the same work, answered by the nanoseconds of processor time (uint64).
 // o: nanoseconds to load FOLDER.
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "model/tokenizer/incremental_decoder.h"
 #include "model/tokenizer/pattern.h"
 #include "model/tokenizer/tokenizer.h"
+#include "model/tokenizer/tokenizer_file.h"
 
 namespace {
 
@@ -79,6 +82,20 @@ std::string match_ends(const std::string& payload) {
   return as_bytes(ends);
 }
 
+std::string piece_ends(const std::string& text, const char* folder) {
+  static const TokenizerFile file =
+      read_tokenizer_file(std::filesystem::path(folder) / "tokenizer.json");
+  std::vector<std::uint32_t> ends;
+  std::uint32_t end = 0;
+  file.pre_tokenizer.run(
+      text,
+      [&](std::string_view piece) {
+        ends.push_back(end += static_cast<std::uint32_t>(piece.size()));
+      },
+      [](std::string_view) {});
+  return as_bytes(ends);
+}
+
 // Of this thread's processor time: other programs on the machine do not count.
 template <typename Work>
 std::string nanoseconds(Work work) {
@@ -112,6 +129,8 @@ std::string answer(char op, const std::string& payload, const Tokenizer& tokeniz
       return tokenizer.decode_bytes(as_ids(payload));
     case 'I':
       return incrementally(tokenizer, as_ids(payload));
+    case 'P':
+      return piece_ends(payload, folder);
     case 'X':
       return match_ends(payload);
     case 'l':
