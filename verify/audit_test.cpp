@@ -169,6 +169,14 @@ TEST_F(Published, ARunFitsTheLedger) {
   EXPECT_THAT(notes(), IsEmpty()) << "it anchors its claim";
 }
 
+TEST_F(Published, DoesNotTellWhereTheCheckoutWas) {
+  for (const std::string& line : lines(run_ / "results.jsonl")) {
+    const auto json = nlohmann::json::parse(line);
+    if (json["type"] == "experiment") EXPECT_EQ(json["spec"], "experiments/registered/EXP-1.json");
+    EXPECT_THAT(line, Not(HasSubstr(project_.root.string())));
+  }
+}
+
 TEST_F(Published, RefusesWhatIsNotInTheLedgerOrTheJournal) {
   const auto refused = [&](const fs::path& folder) {
     const auto before = ledger_lines();
@@ -201,21 +209,55 @@ TEST_F(Published, RefusesTwiceAndUnfinished) {
               HasSubstr("did not end"));
 }
 
+// What `publish` says when no file may grow beyond so many bytes: a disk that is full.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &old_);
+    old_handler_ = signal(SIGXFSZ, SIG_IGN);
+    const rlimit tight = {.rlim_cur = bytes, .rlim_max = old_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &tight);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    signal(SIGXFSZ, old_handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit old_ = {};
+  sighandler_t old_handler_ = SIG_DFL;
+};
+
 TEST_F(Published, IsTakenBackWhenTheLedgerCannotBeWritten) {
+  for (const char* rendering : {"summary.md", "junit.xml", "report.html"}) {
+    fs::remove(run_ / rendering);
+  }
   for (int i = 2; i < 8; ++i)
     registered("EXP-" + std::to_string(i), {.declared = true, .source = "EXP-1"});
   const auto size = fs::file_size(project_.ledger());
   ASSERT_GT(size, fs::file_size(run_ / "results.jsonl")) << "only the ledger meets the limit";
-  rlimit old = {};
-  getrlimit(RLIMIT_FSIZE, &old);
-  signal(SIGXFSZ, SIG_IGN);
-  const rlimit tight = {.rlim_cur = size + 100, .rlim_max = old.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &tight);
-  const std::string what = message_of<std::runtime_error>([&] { publish(); });
-  setrlimit(RLIMIT_FSIZE, &old);
+  std::string what;
+  {
+    const FileSizeLimit limit(size + 100);
+    what = message_of<std::runtime_error>([&] { publish(); });
+  }
   EXPECT_THAT(what, HasSubstr("ledger.jsonl: cannot be written"));
   EXPECT_EQ(fs::file_size(project_.ledger()), size);
   EXPECT_TRUE(fs::is_empty(project_.published()));
+}
+
+TEST_F(Published, LeavesNothingWhenACopyDoesNotFit) {
+  const auto before = ledger_lines();
+  std::string what;
+  {
+    const FileSizeLimit limit(fs::file_size(run_ / "results.jsonl") / 2);
+    what = message_of<std::runtime_error>([&] { publish(); });
+  }
+  EXPECT_THAT(what, HasSubstr("results.jsonl"));
+  EXPECT_EQ(ledger_lines(), before);
+  EXPECT_TRUE(fs::is_empty(project_.published())) << "a partial copy was left";
 }
 
 // --- audit

@@ -70,12 +70,15 @@ void sync(const fs::path& path) {
   ::close(descriptor);
 }
 
-// Removes the folder unless it was kept.
+// Removes what it wrote unless it was kept, also when copying fails half-way (a full disk): so the
+// copying is no part of the constructor.
 class Copy {
  public:
-  Copy(const fs::path& from, fs::path to) : to_(std::move(to)) {
+  explicit Copy(fs::path to)
+      : to_(std::move(to)),
+        partial_(to_.parent_path() / ("." + to_.filename().string() + ".partial")) {}
+  void copy_from(const fs::path& from) {
     fs::create_directories(to_.parent_path());
-    partial_ = to_.parent_path() / ("." + to_.filename().string() + ".partial");
     fs::remove_all(partial_);
     fs::create_directory(partial_);
     for (const char* name : kArtefacts) {
@@ -155,7 +158,7 @@ Publication publish_run(const Project& project, const fs::path& run_folder) {
                                {{"artefacts", artefacts}, {"commit", commit}});
     };
     lines(Json::object());  // refuses before anything is copied
-    copy.emplace(folder, to);
+    copy.emplace(to).copy_from(folder);
     std::string with_digests = lines(copy->digests);
     copy->place();
     return with_digests;
