@@ -1,10 +1,14 @@
 // octlm: runs registered experiments and the filters that let others check the decoder.
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "experiments/commands/commands.h"
 #include "reference/python.h"
+#include "verify/escape.h"
 #include "verify/ledger.h"
 #include "verify/provenance.h"
 #include "verify/runner.h"
@@ -13,8 +17,16 @@
 namespace {
 
 int report(const char* kind, const std::exception& error, int code) {
-  std::cerr << "octlm: " << kind << error.what() << '\n';
+  // What it quotes may come from a file of somebody else's.
+  std::cerr << "octlm: " << kind << octlm::verify::for_terminal(error.what()) << '\n';
   return code;
+}
+
+// As typed, to be typed again: the launcher, where it started this program.
+std::string command_text(int argc, char** argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (std::getenv("OCTLM_ROOT") != nullptr && argc > 0) words.front() = "./octlm";
+  return octlm::verify::command_line(argc, words.data());
 }
 
 int run_program(int argc, char** argv) {
@@ -22,7 +34,7 @@ int run_program(int argc, char** argv) {
   CLI::App app("octlm: a decoder, and a harness that proves it equal to Transformers", "octlm");
   app.require_subcommand(1);
   std::function<int()> action;
-  CommandLine line{app, octlm::verify::command_line(argc, argv), action};
+  CommandLine line{app, command_text(argc, argv), action};
   add_run(line);
   add_check(line);
   add_list(line);

@@ -212,10 +212,20 @@ std::string model_of(const Spec& spec) {
   return id != model->end() && id->is_string() ? id->get<std::string>() : "";
 }
 
+// The spec's file as the record names it: inside the project, by its place there, so that a
+// published record does not tell where the checkout was.
+std::string recorded_file(const std::filesystem::path& file,
+                          const std::optional<Project>& project) {
+  namespace fs = std::filesystem;
+  if (!project) return file.string();
+  const fs::path inside = fs::absolute(file).lexically_relative(fs::absolute(project->root));
+  return inside.empty() || *inside.begin() == ".." ? file.string() : inside.string();
+}
+
 class ExperimentRun {
  public:
-  ExperimentRun(const RunItem& item, const Plan& plan, const std::vector<Report*>& reports,
-                const SignalWatch& signals, AttemptLog& log,
+  ExperimentRun(const RunItem& item, std::string spec_file, const Plan& plan,
+                const std::vector<Report*>& reports, const SignalWatch& signals, AttemptLog& log,
                 const std::optional<Interrupted>& earlier)
       : item_(item),
         plan_(plan),
@@ -227,7 +237,7 @@ class ExperimentRun {
     result_.title = item.spec.title;
     result_.kind = item.spec.kind;
     result_.model = model_of(item.spec);
-    result_.spec_file = item.spec.file.string();
+    result_.spec_file = std::move(spec_file);
     result_.spec_sha256 = item.spec.sha256;
     result_.trust = log.trust(item.spec);
     result_.planned = static_cast<std::int64_t>(plan.keys.size());
@@ -459,8 +469,10 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
       result.not_started.push_back(items[i].spec.id);
       continue;
     }
-    result.experiments.push_back(
-        ExperimentRun(items[i], plans[i], reports, signals, log, earlier).run());
+    result.experiments.push_back(ExperimentRun(items[i],
+                                               recorded_file(items[i].spec.file, options.project),
+                                               plans[i], reports, signals, log, earlier)
+                                     .run());
   }
   result.interrupted_by = signals.caught();
   result.summary = summarize(result, options.require);

@@ -63,7 +63,6 @@ class CheckpointLoad final : public verify::Experiment {
     measurement.metrics["parameters@1"] = checkpoint.unique_parameters();
     measurement.metrics["files_match@1"] = !model_.files.empty() && mismatches.empty();
     measurement.record["subject"] = {{"engine", "octlm"}};
-    measurement.record["folder"] = folder_.string();
     measurement.record["seconds"] = {{"subject", seconds.count()}};
     measurement.record["file_mismatches"] = mismatches;
     measurement.record["notes"] = checkpoint.notes();
