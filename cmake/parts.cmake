@@ -32,13 +32,18 @@ function(octlm_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
+  set(properties TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_LABELS) # an empty one would make the next word a label
+    list(APPEND properties LABELS "${ARG_LABELS}")
+  endif()
+  if(ARG_ENVIRONMENT)
+    list(APPEND properties ENVIRONMENT "${ARG_ENVIRONMENT}")
+  endif()
   if(ARG_WHOLE)
     add_test(NAME ${name} COMMAND ${target})
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
-                         ENVIRONMENT "${ARG_ENVIRONMENT}" SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    set_tests_properties(${name} PROPERTIES ${properties} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
   else()
-    gtest_discover_tests(${target} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
-      PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+    gtest_discover_tests(${target} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST PROPERTIES ${properties})
   endif()
 endfunction()
 
@@ -51,8 +56,9 @@ function(octlm_add_command_test name)
     set(ARG_TIMEOUT 600)
   endif()
   add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  # pytest's last line when every test of the file was skipped: not run is not passed.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
-                       ENVIRONMENT "${ARG_ENVIRONMENT}")
+                       ENVIRONMENT "${ARG_ENVIRONMENT}" SKIP_REGULAR_EXPRESSION "(^|\n)[0-9]+ skipped in ")
   if(ARG_DEPENDS)
     add_dependencies(octlm_all_tests ${ARG_DEPENDS})
   endif()
