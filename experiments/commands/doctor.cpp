@@ -46,11 +46,12 @@ std::string text_of(const nlohmann::json& value) {
 }
 
 void machine(Findings& findings) {
-  const auto machine = verify::machine_json();
+  auto machine = verify::machine_json();
   findings.fact("octlm", verify::version() + ", code sha256 " + verify::code_sha256().substr(0, 12));
   findings.fact("compiler", text_of(machine.value("compiler", nlohmann::json("unknown"))));
   findings.fact("os", text_of(machine.value("os", nlohmann::json("unknown"))));
-  findings.fact("cpu", machine.value("cpu", nlohmann::json::object()).dump());
+  findings.fact("cpu", text_of(machine["cpu"]["model"]));
+  findings.fact("cpu features", joined(machine["cpu"]["features"].get<std::vector<std::string>>()));
   findings.check(available_cpus() >= 1, "threads", std::to_string(available_cpus()) + " CPUs may be used");
   findings.check(!model::cpu::instruction_sets().empty(), "kernels",
                  joined(model::cpu::instruction_sets()) + " (best first)");
