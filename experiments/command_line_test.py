@@ -232,6 +232,35 @@ def test_a_bad_line_is_answered_and_the_others_go_on(tiny, tmp_path):
     assert set(load_file(out)) == {"logits.0", f"logits.{len(bad) + 1}"}
 
 
+def test_rows_know_nothing_of_each_other(tiny, tmp_path):
+    """Padded batches make rows share positions or leak NaN (unslothai/unsloth#3699, pytorch/pytorch#103749,
+    huggingface/transformers#32390): here rows are never padded, and what would pad them is refused by name."""
+    def logits(*rows, name):
+        out = tmp_path / name
+        assert octlm("logits", "--model", tiny, "--out", out,
+                     stdin="".join(json.dumps({"ids": row}) + "\n" for row in rows)).returncode == PASS
+        return load_file(out)
+
+    rows = [[5, 6], [1, 2, 3, 4, 5, 6, 7, 8], [9]]
+    together = logits(*rows, name="together")
+    for i, row in enumerate(rows):
+        assert np.isfinite(together[f"logits.{i}"]).all()
+        np.testing.assert_array_equal(together[f"logits.{i}"], logits(row, name=f"alone {i}")["logits.0"])
+    for key in ("attention_mask", "position_ids"):
+        result = octlm("logits", "--model", tiny, "--out", tmp_path / "refused",
+                       stdin=json.dumps({"ids": [0, 1], key: [0, 1]}) + "\n")
+        assert result.returncode == ERROR and key in json.loads(result.stdout)["error"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
+def test_a_type_that_is_not_there_is_refused_by_name(dtype, tiny, tmp_path):
+    """Converting would turn 1e5 into inf and 1e-8 into 0 without a word (stas00/ml-engineering#41,
+    facebookresearch/metaseq#254): nothing is converted."""
+    result = octlm("logits", "--model", tiny, "--out", tmp_path / "out", "--dtype", dtype, stdin='{"ids": [1]}\n')
+    assert result.returncode == REFUSED and dtype in result.stderr and result.stdout == ""
+    assert not (tmp_path / "out").exists()
+
+
 def test_logits_that_cannot_be_written(tiny, tmp_path):
     message = one_line(octlm("logits", "--model", tiny, "--out", tmp_path / "no" / "such" / "file", stdin=""), ERROR)
     assert "no/such/file" in message

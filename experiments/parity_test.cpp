@@ -3,6 +3,7 @@
 // one thing can be wrong in it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -123,6 +124,55 @@ TEST_P(Parity, EveryPathEqualsTransformers) {
     if (std::string(path) == "full") {
       std::printf("  %s: max abs error %.2e, worst %s\n", variant.name.c_str(), error,
                   measurement.record["worst"].dump().substr(0, 120).c_str());
+    }
+  }
+}
+
+// The rows of a Hugging Face checkpoint's k_proj stand as its rotation wants them: none are moved
+// (huggingface/transformers#31788, ggml-org/llama.cpp#2376, vllm-project/vllm-metal#480). Were they moved
+// within each head, on either side, this is how the comparison would show it: two KV heads, head_dim 4.
+TEST(Parity, KeyRowsInAnotherOrderAreSeen) {
+  const TinyOptions options{.hidden_size = 16, .num_attention_heads = 4, .num_key_value_heads = 2, .head_dim = 4};
+  TinyCheckpoint tiny = make_tiny_checkpoint(options);
+  TemporaryFolder stored, permuted;
+  tiny.write(stored.path());
+  for (auto& [name, tensor] : tiny.tensors) {
+    if (!name.ends_with("k_proj.weight")) continue;
+    const auto rows = tensor.bytes;
+    const std::size_t row = rows.size() / 8;
+    const std::size_t order[] = {0, 2, 1, 3, 4, 6, 5, 7};
+    for (std::size_t i = 0; i < 8; ++i) std::copy_n(&rows[order[i] * row], row, &tensor.bytes[i * row]);
+  }
+  tiny.write(permuted.path());
+  const auto reference = reference::make_transformers(
+      {.python = environment_python(), .folder = stored.path(), .threads = 2});
+  const auto error = [&](const TemporaryFolder& folder) {
+    const auto subject = make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
+    const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5, 6, 7, 8};
+    const auto measurement = compare_logits({*subject, {ids, reference::Path::full(), {}}},
+                                            {*reference, {ids, reference::Path::full(), {}}});
+    return std::get<double>(measurement.metrics.at("max_abs_error@1"));
+  };
+  EXPECT_LE(error(stored), kBound);
+  EXPECT_GE(error(permuted), 100 * kBound);
+}
+
+// A drift that begins at some length hides from short prompts (wangzhaode/llm-export#79,
+// huggingface/optimum#1399, ggml-org/llama.cpp#12957): around the sizes of blocks, and far out.
+TEST(Parity, HoldsAtEveryLength) {
+  TemporaryFolder folder;
+  make_tiny_checkpoint({.max_position_embeddings = 4096}).write(folder.path());
+  const auto subject = make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
+  const auto reference = reference::make_transformers(
+      {.python = environment_python(), .folder = folder.path(), .threads = 2});
+  for (const std::size_t length : {1, 7, 63, 64, 65, 512, 3000}) {
+    std::vector<std::int32_t> ids(length);
+    for (std::size_t i = 0; i < length; ++i) ids[i] = static_cast<std::int32_t>((i * i * 7 + i * 13 + 3) % 61);
+    for (const char* path : {"full", "chunked:64"}) {
+      const auto measurement = compare_logits({*subject, {ids, reference::Path::parse(path), {}}},
+                                              {*reference, {ids, reference::Path::full(), {}}});
+      EXPECT_LE(std::get<double>(measurement.metrics.at("max_abs_error@1")), kBound) << length << ' ' << path;
+      EXPECT_EQ(measurement.record["positions"], length);
     }
   }
 }

@@ -29,8 +29,9 @@ class Rig {
                const Decoder::Options& options = Decoder::Options()) {
     make_tiny_checkpoint(tiny).write(folder_.path());
     checkpoint_ = std::make_unique<Checkpoint>(Checkpoint::open(folder_.path()));
-    backend_ = arithmetic == Arithmetic::kFloat32 ? cpu::make_backend({.threads = 2, .instruction_set = ""})
-                                                  : cpu::make_definition({.threads = 2, .instruction_set = ""});
+    backend_ = arithmetic == Arithmetic::kFloat32
+                   ? cpu::make_backend({.threads = 2, .instruction_set = ""})
+                   : cpu::make_definition({.threads = 2, .instruction_set = ""});
     decoder_ = std::make_unique<Decoder>(*checkpoint_, *backend_, options);
   }
 
@@ -61,7 +62,8 @@ class Rig {
   }
 
   // The same ids in calls of the given sizes, through one cache.
-  std::vector<double> split(std::span<const std::int32_t> ids, const std::vector<std::size_t>& sizes) {
+  std::vector<double> split(std::span<const std::int32_t> ids,
+                            const std::vector<std::size_t>& sizes) {
     KvCache kv = cache(std::ssize(ids));
     std::vector<double> rows;
     std::size_t first = 0;
@@ -106,8 +108,9 @@ double span_of(const std::vector<double>& values) {
   return *high - *low;
 }
 
-// Float32 rounding through a tiny model: logits of size 1 to 10 after 2 layers of 32-wide sums leave errors
-// near 1e-6; a mapping or position fault moves them by tenths at least (see the faults below).
+// Float32 rounding through a tiny model: logits of size 1 to 10 after 2 layers of 32-wide sums
+// leave errors near 1e-6; a mapping or position fault moves them by tenths at least (see the faults
+// below).
 constexpr double kFloat32Bound = 5e-5;
 // The definition rounds at 1e-16; nothing but summation order differs between paths.
 constexpr double kDefinitionBound = 1e-12;
@@ -121,11 +124,12 @@ class BothArithmetics : public ::testing::TestWithParam<Arithmetic> {
 INSTANTIATE_TEST_SUITE_P(Decoder, BothArithmetics,
                          ::testing::Values(Arithmetic::kFloat32, Arithmetic::kDefinition),
                          [](const auto& parameter) {
-                           return parameter.param == Arithmetic::kFloat32 ? "float32" : "definition";
+                           return parameter.param == Arithmetic::kFloat32 ? "float32"
+                                                                          : "definition";
                          });
 
-// huggingface/transformers#43082, GeeeekExplorer/nano-vllm#213, huggingface/candle#3743: chunk-local
-// positions, offsets added twice, a mask anchored wrongly when the cache is not empty.
+// huggingface/transformers#43082, GeeeekExplorer/nano-vllm#213, huggingface/candle#3743:
+// chunk-local positions, offsets added twice, a mask anchored wrongly when the cache is not empty.
 TEST_P(BothArithmetics, EverySplitComputesTheSameFunction) {
   for (const char* model_type : {"qwen3", "llama"}) {
     Rig rig({.model_type = model_type}, GetParam());
@@ -136,7 +140,8 @@ TEST_P(BothArithmetics, EverySplitComputesTheSameFunction) {
     const std::vector<std::vector<std::size_t>> splits = {
         {4, 4, 2}, {9, 1}, {1, 9}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {3, 3, 3, 1}};
     for (const auto& sizes : splits) {
-      EXPECT_LE(max_difference(rig.split(ids, sizes), whole), bound()) << model_type << " " << sizes.size();
+      EXPECT_LE(max_difference(rig.split(ids, sizes), whole), bound())
+          << model_type << " " << sizes.size();
     }
   }
 }
@@ -172,6 +177,8 @@ TEST(Decoder, UntiedHeadIsUsed) {
   EXPECT_GT(max_difference(tied.full(ids), untied.full(ids)), 0.01);
 }
 
+// Logits of position i are of the token after it, whatever that is: shifted by one they would
+// follow it (abetlen/llama-cpp-python#1983, vllm-project/vllm#5846).
 TEST(Decoder, LaterTokensDoNotTouchEarlierLogits) {
   Rig rig;
   auto ids = random_ids(64, rig.vocab());
@@ -181,7 +188,8 @@ TEST(Decoder, LaterTokensDoNotTouchEarlierLogits) {
   const std::size_t earlier = 63 * static_cast<std::size_t>(rig.vocab());
   EXPECT_EQ(std::memcmp(before.data(), after.data(), earlier * sizeof(double)), 0);
   EXPECT_NE(std::memcmp(before.data() + earlier, after.data() + earlier,
-                        (before.size() - earlier) * sizeof(double)), 0);
+                        (before.size() - earlier) * sizeof(double)),
+            0);
 }
 
 // Cached means cached: a stored key or value that is changed changes the next call.
@@ -239,7 +247,8 @@ TEST(Decoder, TheSameRequestGivesTheSameBits) {
   }
 }
 
-// Two passes in lock-step, as the harness runs them: the second pass is made inside the sink of the first.
+// Two passes in lock-step, as the harness runs them: the second pass is made inside the sink of the
+// first.
 TEST(Decoder, ASinkMayRunAnotherPass) {
   Rig rig({}, Arithmetic::kFloat32, {.rows_per_block = 8, .logit_rows_per_block = 2});
   const auto outer_ids = random_ids(20, rig.vocab(), 1);
@@ -267,15 +276,19 @@ void expect_refused(const std::function<void()>& action, const std::string& part
   }
 }
 
-// vllm-project/vllm#22471, pegainfer-project/pegainfer#676: padding ids without text are legal input, and
-// the first one past the table is not.
+// vllm-project/vllm#22471, pegainfer-project/pegainfer#676: padding ids without text are legal
+// input, and the first one past the table is not.
 TEST(Decoder, IdsAreCheckedAgainstTheTable) {
   Rig rig;
   KvCache kv = rig.cache(4);
   const auto last = static_cast<std::int32_t>(rig.vocab()) - 1;
   EXPECT_FALSE(rig.call(std::vector<std::int32_t>{last}, kv).empty());
   for (const std::int32_t id : {last + 1, -1, std::numeric_limits<std::int32_t>::min()}) {
-    expect_refused([&] { rig.call(std::vector<std::int32_t>{0, id}, kv); }, "at index 1 is outside");
+    expect_refused(
+        [&] {
+          rig.call(std::vector<std::int32_t>{0, id}, kv);
+        },
+        "at index 1 is outside");
   }
   EXPECT_EQ(kv.length(), 1);
 }
@@ -303,8 +316,8 @@ TEST(Decoder, ASecondPromptNeedsAReset) {
   EXPECT_EQ(std::memcmp(fresh.data(), after_reset.data(), fresh.size() * sizeof(double)), 0);
 }
 
-// sgl-project/sglang#29271, huggingface/candle#3035, karpathy/llama2.c#348: writes past the capacity,
-// prefill checked and decode not.
+// sgl-project/sglang#29271, huggingface/candle#3035, karpathy/llama2.c#348: writes past the
+// capacity, prefill checked and decode not.
 TEST(Decoder, CapacityHoldsInPrefillAndDecode) {
   Rig rig;
   const auto ids = random_ids(17, rig.vocab());
@@ -321,7 +334,8 @@ TEST(Decoder, CapacityHoldsInPrefillAndDecode) {
 TEST(Decoder, PositionLimitIsTheConfigs) {
   Rig rig({.max_position_embeddings = 8});
   expect_refused([&] { rig.cache(9); }, "max_position_embeddings");
-  expect_refused([&] { rig.decoder().check_ids(random_ids(9, rig.vocab())); }, "max_position_embeddings = 8");
+  expect_refused([&] { rig.decoder().check_ids(random_ids(9, rig.vocab())); },
+                 "max_position_embeddings = 8");
   const auto ids = random_ids(8, rig.vocab());
   KvCache kv = rig.cache(8);
   EXPECT_FALSE(rig.call(ids, kv).empty());
