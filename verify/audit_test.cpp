@@ -164,7 +164,7 @@ TEST_F(Published, ARunFitsTheLedger) {
   const auto line = nlohmann::json::parse(ledger_lines().back());
   EXPECT_EQ(line["entry"], "publish");
   EXPECT_EQ(line["verdict"], "pass");
-  EXPECT_EQ(line["artefacts"].size(), 2U);
+  EXPECT_EQ(line["artefacts"].size(), std::size(kArtefacts));
   EXPECT_THAT(faults(), IsEmpty());
   EXPECT_THAT(notes(), IsEmpty()) << "it anchors its claim";
 }
@@ -332,8 +332,13 @@ TEST_F(Tampering, APromptFileEdited) {
 
 TEST_F(Tampering, APublishedReportEdited) {
   const fs::path folder = publish();
+  for (const std::string name : kArtefacts) EXPECT_TRUE(fs::exists(folder / name)) << name;
   replace(folder / "summary.md", "EXP-1", "EXP-l");
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("summary.md was edited")));
+  replace(folder / "junit.xml", "EXP-1", "EXP-l");
+  replace(folder / "report.html", "EXP-1", "EXP-l");
+  EXPECT_THAT(faults(), ::testing::UnorderedElementsAre(HasSubstr("summary.md was edited"),
+                                                        HasSubstr("junit.xml was edited"),
+                                                        HasSubstr("report.html was edited")));
 }
 
 TEST_F(Tampering, PublishedResultsEdited) {
@@ -345,10 +350,10 @@ TEST_F(Tampering, PublishedResultsEdited) {
 
 TEST_F(Tampering, FilesAddedToAndRemovedFromAReport) {
   const fs::path folder = publish();
-  std::ofstream(folder / "report.html") << "<p>all is well";
+  std::ofstream(folder / "index.html") << "<p>all is well";
   fs::remove(folder / "summary.md");
   EXPECT_THAT(faults(),
-              ElementsAre(HasSubstr("summary.md is gone"), HasSubstr("report.html was added")));
+              ElementsAre(HasSubstr("summary.md is gone"), HasSubstr("index.html was added")));
   fs::remove_all(folder);
   EXPECT_THAT(faults(), ElementsAre(HasSubstr("is gone, and the ledger names it")));
 }

@@ -46,4 +46,17 @@ void AppendFile::sync() {
   if (::fsync(descriptor_) != 0) cannot_write(file_);
 }
 
+void replace_file(const std::filesystem::path& file, std::string_view text) {
+  const std::filesystem::path fresh =
+      file.parent_path() / ("." + file.filename().string() + ".partial");
+  std::error_code error;
+  std::filesystem::remove(fresh, error);
+  AppendFile(fresh).append(text);
+  std::filesystem::rename(fresh, file, error);
+  if (!error) return;
+  std::error_code ignored;
+  std::filesystem::remove(fresh, ignored);
+  throw std::runtime_error(file.string() + ": cannot be written: " + error.message());
+}
+
 }  // namespace octlm::verify

@@ -24,4 +24,8 @@ class AppendFile {
   int descriptor_ = -1;
 };
 
+// The file holds `text` and nothing else, and whoever reads it sees what it held before or all of
+// this. Throws as AppendFile does.
+void replace_file(const std::filesystem::path& file, std::string_view text);
+
 }  // namespace octlm::verify

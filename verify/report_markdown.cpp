@@ -1,9 +1,7 @@
 #include "verify/report_markdown.h"
 
-#include <unistd.h>
-
 #include "verify/escape.h"
-#include "verify/output_file.h"
+#include "verify/markup.h"
 #include "verify/report_text.h"
 
 namespace octlm::verify {
@@ -13,12 +11,7 @@ constexpr std::size_t kMaxBytes = 900 * 1024;  // a CI step summary takes 1 MiB
 constexpr std::size_t kMaxCell = 600;          // bytes of one text before it is escaped
 constexpr std::size_t kMaxEntries = 60;        // of a list
 
-std::string cell(const std::string& text) {
-  if (text.size() <= kMaxCell) return for_markdown(text);
-  std::size_t end = kMaxCell;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return for_markdown(text.substr(0, end)) + "…";
-}
+std::string cell(const std::string& text) { return for_markdown(shortened(text, kMaxCell)); }
 
 std::string row(const std::vector<std::string>& cells) {
   std::string text = "|";
@@ -115,10 +108,6 @@ std::string markdown_summary(const RunResult& run) {
     --left;
   }
   return text + origin_section(run.info);
-}
-
-void MarkdownReport::run_finished(const RunResult& run) {
-  AppendFile(file_).append(markdown_summary(run));
 }
 
 }  // namespace octlm::verify

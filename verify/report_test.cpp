@@ -155,7 +155,20 @@ TEST(Jsonl, AFullDiskIsAnError) {
               HasSubstr("cannot be written: No such file"));
   const RunResult run = mixed_run();
   EXPECT_THROW(JsonlReport("/dev/full").run_finished(run), std::runtime_error);
-  EXPECT_THROW(MarkdownReport("/dev/full").run_finished(run), std::runtime_error);
+}
+
+TEST(Jsonl, AFileIsReplacedWholeOrNotAtAll) {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "summary.md";
+  replace_file(file, "one, which is longer");
+  replace_file(file, "two");
+  EXPECT_EQ(testing::text_of(file), "two");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  EXPECT_THROW(replace_file("/nonexistent/summary.md", "x"), std::runtime_error);
+  std::filesystem::create_directory(folder.path() / "report.html");
+  std::ofstream(folder.path() / "report.html" / "x") << "x";
+  EXPECT_THROW(replace_file(folder.path() / "report.html", "x"), std::runtime_error);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
 }
 
 // --- text for people

@@ -72,10 +72,18 @@ std::string criterion_text(const CriterionResult& criterion) {
 }
 
 std::string used_text(const CriterionResult& criterion) {
-  if (!criterion.used) return "-";
+  return criterion.used ? share_text(*criterion.used) : "-";
+}
+
+std::string share_text(double share) {
   char text[32];
-  std::snprintf(text, sizeof text, *criterion.used < 0.01 ? "%.2g %%" : "%.0f %%",
-                100 * *criterion.used);
+  if (share >= 10) {
+    std::snprintf(text, sizeof text, share < 1e4 ? "%.0f times" : "%.1e times", share);
+  } else if (share != 1 && std::round(100 * share) == 100) {
+    return share > 1 ? "over 100 %" : "under 100 %";  // what failed is not said to be just used up
+  } else {
+    std::snprintf(text, sizeof text, share < 0.01 ? "%.2g %%" : "%.0f %%", 100 * share);
+  }
   return text;
 }
 

@@ -19,6 +19,7 @@ const CriterionResult* decisive_criterion(const ExperimentResult& experiment);
 // "1.049e-04 <= 0.001", "nan: must be finite", "missing"; the metric's name is not in it.
 std::string criterion_text(const CriterionResult& criterion);
 std::string used_text(const CriterionResult& criterion);  // "10 %", "-"
+std::string share_text(double share);                     // "10 %", "0.12 %", "37 times"
 
 struct SideSeconds {
   std::optional<double> subject, reference;  // absent when no record says

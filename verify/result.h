@@ -124,6 +124,7 @@ struct RunInfo {
   // What the program needs to go on with this run (its arguments); opaque to this part.
   nlohmann::json request = nullptr;
   nlohmann::json environment = nlohmann::json::object();
+  std::int64_t planned = 0;      // comparisons in all
   std::filesystem::path folder;  // where the reports are written
 };
 
@@ -139,6 +140,7 @@ struct RunResult {
   std::vector<ExperimentResult> experiments;  // finished ones
   std::vector<std::string> not_started;       // ids that an interrupted run did not reach
   int interrupted_by = 0;                     // the signal, or 0
+  bool ended = true;  // false: read back from a run that was killed, or is still at work
   Summary summary;
 };
 

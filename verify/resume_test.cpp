@@ -206,6 +206,7 @@ TEST_F(Resumed, GoesOnAtTheFirstUnfinishedComparison) {
   EXPECT_EQ(all[0]["resumed"], got.info.resumed);
   EXPECT_EQ(all[0]["started"], nlohmann::json::parse(kept[0])["started"]);
   EXPECT_THAT(testing::text_of(folder / "summary.md"), HasSubstr("esumed"));
+  EXPECT_THAT(testing::text_of(folder / "junit.xml"), HasSubstr("tests=\"4\""));
   EXPECT_EQ(got.experiments[0].trust.attempts.at("cpu").attempt, 1) << "one attempt";
   EXPECT_THAT(faults(), IsEmpty());
 }

@@ -2,24 +2,19 @@
 
 #include <cmath>
 
-#include "verify/metric_value.h"
+#include "verify/lenient_json.h"
 #include "verify/strict_json.h"
 
 namespace octlm::verify {
-namespace {
 
 MetricValue metric_from(const nlohmann::json& value) {
   if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_number()) return value.get<double>();
-  if (value.is_object()) return Agreement{value.at("agree"), value.at("of")};
-  const std::string text = value.is_string() ? value.get<std::string>() : "";
-  if (text == "inf") return HUGE_VAL;
-  if (text == "-inf") return -HUGE_VAL;
-  return std::nan("");
+  if (const auto integer = integer_of(value)) return *integer;
+  const auto agree = integer_of(member(value, "agree"));
+  const auto of = integer_of(member(value, "of"));
+  if (agree && of) return Agreement{*agree, *of};
+  return number_of(value).value_or(std::nan(""));
 }
-
-}  // namespace
 
 const nlohmann::json* RunFile::summary() const {
   return lines.back().type() == "summary" ? &lines.back().json : nullptr;
@@ -59,12 +54,14 @@ RunFile read_run_file(const std::filesystem::path& folder) {
 }
 
 ComparisonResult comparison_from(const nlohmann::json& line) {
-  const auto text = [&](const char* key) { return line.value(key, ""); };
+  const auto text = [&](const char* key) { return string_of(member(line, key)); };
   ComparisonResult result{{text("case"), text("path"), text("device"), text("dtype")}, Broken{}};
-  if (line.value("type", "") == "comparison") {
+  if (text("type") == "comparison") {
     Measurement measurement;
-    for (const auto& [name, value] : line.at("metrics").items()) {
-      measurement.metrics[name] = metric_from(value);
+    if (const nlohmann::json& metrics = member(line, "metrics"); metrics.is_object()) {
+      for (const auto& [name, value] : metrics.items()) {
+        measurement.metrics[name] = metric_from(value);
+      }
     }
     measurement.record = line;
     for (const char* key : {"type", "experiment", "case", "path", "device", "dtype", "metrics"}) {

@@ -12,8 +12,8 @@
 #include "verify/attempt_log.h"
 #include "verify/criteria.h"
 #include "verify/provenance.h"
+#include "verify/rendering.h"
 #include "verify/report_jsonl.h"
-#include "verify/report_markdown.h"
 #include "verify/resume.h"
 
 namespace octlm::verify {
@@ -456,8 +456,8 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
                 attempt_code(result.info.code_sha256, result.info.subject_sha256));
   if (earlier) earlier->rewrite(result.info);
   JsonlReport jsonl(result.info.folder / "results.jsonl");
-  MarkdownReport markdown(result.info.folder / "summary.md");
-  std::vector<Report*> reports = {&jsonl, &markdown};
+  RenderedReports rendered(options.project);
+  std::vector<Report*> reports = {&jsonl, &rendered};
   reports.insert(reports.end(), options.more_reports.begin(), options.more_reports.end());
 
   const SignalWatch signals;

@@ -54,7 +54,7 @@ struct RunOptions {
   std::optional<Project> project = {};
   // The folder of an interrupted run to go on with, in place of a new one.
   std::optional<std::filesystem::path> resume = {};
-  std::vector<Report*> more_reports = {};  // beside results.jsonl and summary.md: the console
+  std::vector<Report*> more_reports = {};  // beside those of the folder: the console
 };
 
 // Runs them in order. Throws Refused before anything is written (nothing selected, an id twice, a

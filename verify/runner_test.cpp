@@ -201,7 +201,9 @@ TEST(Run, MakesItsFolderAndPointsLatestAtIt) {
     EXPECT_THAT(made.back().filename().string(),
                 ::testing::MatchesRegex("[0-9]{8}T[0-9]{6}Z-[0-9]+"));
     EXPECT_TRUE(fs::exists(made.back() / "results.jsonl"));
-    EXPECT_TRUE(fs::exists(made.back() / "summary.md"));
+    for (const char* name : {"summary.md", "junit.xml", "report.html"}) {
+      EXPECT_TRUE(fs::exists(made.back() / name)) << name;
+    }
   }
   EXPECT_NE(made[0], made[1]);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path() / "reports"), {}), 4);

@@ -1,0 +1,61 @@
+#include "verify/markup.h"
+
+#include "verify/escape.h"
+
+namespace octlm::verify {
+namespace {
+
+constexpr std::size_t kNameBytes = 160;
+constexpr std::size_t kProseBytes = 1200;
+
+const char* reference(char c) {
+  switch (c) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&#39;";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+std::string for_markup(std::string_view text) {
+  const std::string shown = for_terminal(text);
+  std::string safe;
+  safe.reserve(shown.size());
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    // U+FFFE and U+FFFF are no characters, and all that XML 1.0 forbids beyond what is gone
+    // already.
+    if (shown.compare(i, 2, "\xEF\xBF") == 0 &&
+        (shown[i + 2] == '\xBE' || shown[i + 2] == '\xBF')) {
+      safe += shown[i + 2] == '\xBE' ? "\\u{fffe}" : "\\u{ffff}";
+      i += 2;
+    } else if (const char* as = reference(shown[i])) {
+      safe += as;
+    } else {
+      safe += shown[i];
+    }
+  }
+  return safe;
+}
+
+std::string shortened(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  std::size_t end = bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
+std::string name_markup(std::string_view text) { return for_markup(shortened(text, kNameBytes)); }
+
+std::string prose_markup(std::string_view text) { return for_markup(shortened(text, kProseBytes)); }
+
+}  // namespace octlm::verify
