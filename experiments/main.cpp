@@ -42,6 +42,8 @@ int run_program(int argc, char** argv) {
   add_amend(line);
   add_withdraw(line);
   add_publish(line);
+  add_report(line);
+  add_compare(line);
   add_audit(line);
   add_show(line);
   add_logits(line);

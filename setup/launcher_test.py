@@ -247,6 +247,8 @@ def test_bench_runs_every_benchmark_and_needs_one(checkout):
     ("list --kinds", "build"),
     ("tokenize --model x", "build"),
     ("logits --model x", "build"),
+    ("report reports/latest", "build"),
+    ("compare a b", "build"),
 ])
 def test_only_what_needs_the_reference_asks_for_it(checkout, command, level):
     assert checkout.steps(f"level_of {command}").stdout == level + "\n"

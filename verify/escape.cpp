@@ -9,11 +9,13 @@ namespace octlm::verify {
 namespace {
 
 // What a terminal or a viewer would act on instead of showing: C0, DEL, C1, line and paragraph
-// separators, zero-width and directional marks, byte order mark, language tags.
+// separators, zero-width and directional marks, byte order mark, language tags; and what is no
+// character, such as U+FFFE.
 bool acts_on_a_terminal(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0xAD || c == 0x61C ||
          (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
-         (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE0FFF);
+         (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE0FFF) ||
+         (c & 0xFFFE) == 0xFFFE;
 }
 
 std::string escaped(std::uint32_t c) {

@@ -31,18 +31,9 @@ std::string for_markup(std::string_view text) {
   const std::string shown = for_terminal(text);
   std::string safe;
   safe.reserve(shown.size());
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    // U+FFFE and U+FFFF are no characters, and all that XML 1.0 forbids beyond what is gone
-    // already.
-    if (shown.compare(i, 2, "\xEF\xBF") == 0 &&
-        (shown[i + 2] == '\xBE' || shown[i + 2] == '\xBF')) {
-      safe += shown[i + 2] == '\xBE' ? "\\u{fffe}" : "\\u{ffff}";
-      i += 2;
-    } else if (const char* as = reference(shown[i])) {
-      safe += as;
-    } else {
-      safe += shown[i];
-    }
+  for (const char c : shown) {
+    const char* as = reference(c);
+    as == nullptr ? safe += c : safe += as;
   }
   return safe;
 }

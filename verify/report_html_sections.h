@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "verify/report_facts.h"
 #include "verify/report_html.h"

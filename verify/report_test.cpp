@@ -182,6 +182,7 @@ TEST(Escape, Terminal) {
   EXPECT_EQ(for_terminal("\xE2\x80\xAE"), "\\u{202e}");
   EXPECT_EQ(for_terminal("\xE2\x80\xA8"), "\\u{2028}");
   EXPECT_EQ(for_terminal("\xff\xe2\x82"), "\\xff\\xe2\\x82");
+  EXPECT_EQ(for_terminal("\xEF\xBF\xBE\xEF\xBF\xBF"), "\\u{fffe}\\u{ffff}");
   EXPECT_EQ(for_terminal("日本 é 🙂"), "日本 é 🙂");
 }
 

@@ -1,0 +1,66 @@
+// octlm report DIR: the pages of a run made again from its results.jsonl. Runs nothing.
+#include <iostream>
+#include <memory>
+
+#include "experiments/checked_spec.h"
+#include "experiments/commands/commands.h"
+#include "verify/escape.h"
+#include "verify/rendering.h"
+#include "verify/run_file.h"
+#include "verify/runner.h"
+
+namespace octlm::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportArguments {
+  std::string folder;
+  std::string out;
+};
+
+// Where the pages go; refuses what would change somebody else's record.
+fs::path destination(const ReportArguments& arguments, const fs::path& folder) {
+  const auto project = this_project();
+  const fs::path to = arguments.out.empty() ? folder : fs::path(arguments.out);
+  if (verify::is_published(to, project)) {
+    throw std::invalid_argument(to.string() +
+                                ": is published, and the ledger names its files by digest: give "
+                                "--out and a folder of your own");
+  }
+  if (arguments.out.empty()) return to;
+  fs::create_directories(to);
+  if (fs::exists(to / "results.jsonl") && !fs::equivalent(to, folder)) {
+    throw std::invalid_argument(to.string() + ": holds the results of another run");
+  }
+  return to;
+}
+
+int report(const ReportArguments& arguments) {
+  // A link such as reports/latest may point elsewhere tomorrow.
+  const fs::path folder = fs::weakly_canonical(arguments.folder);
+  verify::read_run_file(folder);  // what is no run is refused before anything is made
+  const fs::path to = destination(arguments, folder);
+  const auto made = verify::render_run(folder, to, this_project());
+  if (made.torn) {
+    std::cerr << "octlm: the last line of results.jsonl was cut off and is left out\n";
+  }
+  if (!made.run.ended) std::cerr << "octlm: " << verify::for_terminal(made.run.summary.why) << '\n';
+  for (const auto& name : made.files)
+    std::cout << verify::for_terminal((to / name).string()) << '\n';
+  return verify::kExitPass;
+}
+
+}  // namespace
+
+void add_report(CommandLine& line) {
+  auto arguments = std::make_shared<ReportArguments>();
+  CLI::App* command = line.app.add_subcommand(
+      "report", "make summary.md, junit.xml and report.html again from a run's results.jsonl");
+  command->add_option("folder", arguments->folder, "the run's folder")->required();
+  command->add_option("--out", arguments->out, "write them here (default: into the run's folder)");
+  command->callback(
+      [&action = line.action, arguments] { action = [arguments] { return report(*arguments); }; });
+}
+
+}  // namespace octlm::experiments
