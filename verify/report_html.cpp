@@ -90,11 +90,11 @@ std::string command_section(const RunResult& run) {
 std::string html_report(const RunResult& run, const ReportContext& context) {
   using namespace html;
   const bool red = is_red(run);
-  return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-         "'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-         "<meta name=\"color-scheme\" content=\"light dark\"><title>" +
+  return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+         "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+         "'unsafe-inline'; base-uri 'none'; form-action 'none'\"><meta name=\"viewport\" "
+         "content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" "
+         "content=\"light dark\"><title>" +
          name_markup("octlm: " + sentence(run).verdict) + "</title><style>" + kStyle +
          "</style></head><body><main>\n" + headline_section(run, context) + coverage_section(run) +
          (red ? failure_section(run) : rulers_section(run)) + tightest_section(run) +

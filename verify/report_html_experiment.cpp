@@ -40,10 +40,10 @@ std::string criteria_table(const ExperimentResult& experiment) {
             "</tr>";
   }
   if (rows.empty()) return "";
-  return "<h4>Criteria</h4><div class=\"scroll\"><table><thead><tr><th>metric</th><th></th>"
-         "<th class=\"n\">worst value</th><th class=\"n\">used</th><th>where</th><th>why this "
-         "bound</th></tr>"
-         "</thead><tbody>" +
+  return "<h4>Criteria</h4><div class=\"scroll\" "
+         "tabindex=\"0\"><table><thead><tr><th>metric</th><th></th><th class=\"n\">worst "
+         "value</th><th class=\"n\">used</th><th>where</th><th>why this "
+         "bound</th></tr></thead><tbody>" +
          rows + "</tbody></table></div>";
 }
 
@@ -114,9 +114,9 @@ std::string comparisons_table(const ExperimentResult& experiment) {
   if (experiment.comparisons.empty()) return "";
   const std::vector<std::string> metrics = shown_metrics(experiment);
   std::string text =
-      "<h4>Comparisons</h4><div "
-      "class=\"scroll\"><table><thead><tr><th></th><th>case</th><th>path</th>"
-      "<th>device</th><th>dtype</th><th class=\"n\">positions</th><th class=\"n\">used</th>";
+      "<h4>Comparisons</h4><div class=\"scroll\" "
+      "tabindex=\"0\"><table><thead><tr><th></th><th>case</th><th>path</th><th>device</"
+      "th><th>dtype</th><th class=\"n\">positions</th><th class=\"n\">used</th>";
   for (const std::string& name : metrics) text += "<th class=\"n\">" + name_markup(name) + "</th>";
   text += "<th class=\"n\">seconds, subject / reference</th></tr></thead><tbody>";
   for (const ComparisonResult& one : experiment.comparisons) {
@@ -201,8 +201,8 @@ std::string environment_section(const RunResult& run) {
       {"subject_sha256", info.subject_sha256.empty() ? "our own decoder" : info.subject_sha256},
       {"started", info.started},
       {"resumed", info.resumed.empty() ? "no" : info.resumed}};
-  return "<details class=\"block\"><summary>Code and machine</summary><div class=\"scroll\"><table "
-         "class=\"plain\"><tbody>" +
+  return "<details class=\"block\"><summary>Code and machine</summary><div class=\"scroll\" "
+         "tabindex=\"0\"><table class=\"plain\"><tbody>" +
          environment_rows(origin) + environment_rows(info.environment) +
          "</tbody></table></div></details>\n";
 }

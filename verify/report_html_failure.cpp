@@ -73,27 +73,28 @@ std::string phase_of(const ComparisonResult& comparison, std::optional<std::int6
 std::string hypothesis(const Breakage& found) {
   if (found.not_finite) {
     return "a value is not finite: an overflow, a division by zero or memory that was never "
-           "written "
-           "(not tested)";
+           "written (not tested)";
   }
   if (found.other_broke && found.full_held && !found.full_broke) {
     return "the full pass holds and a split one does not: the cache, or the position in decode "
-           "(not "
-           "tested)";
+           "(not tested)";
   }
   return "none fits";
 }
 
-// Something that can be pasted: an id from a file is no shell command.
-std::string command(const std::string& id, const std::string& device) {
-  const auto plain = [](const std::string& word) {
-    return !word.empty() &&
-           word.find_first_not_of(
-               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
-               std::string::npos;
-  };
-  if (!plain(id) || id.starts_with("-")) return "";
-  return "./octlm run " + id + (device == "cpu" || device == "cuda" ? " --device " + device : "");
+// Something that can be pasted, as markup: an id from a file is no shell command. "" when there is
+// none.
+std::string command(const RunResult& run, const std::string& id, const std::string& device) {
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  if (id.empty() || id.starts_with("-") || id.find_first_not_of(kPlain) != std::string::npos) {
+    return "";
+  }
+  const bool known = device == "cpu" || device == "cuda";
+  const auto& models = member(run.info.request, "models");
+  return "<code>" + for_markup("./octlm run " + id + (known ? " --device " + device : "")) +
+         "</code>" +
+         (models.is_array() && !models.empty() ? " and the --model of the command below" : "");
 }
 
 // One step below the other.
@@ -101,7 +102,7 @@ std::string chain(const std::vector<std::pair<std::string, std::string>>& entrie
   return "<div class=\"chain\">" + facts(entries) + "</div>";
 }
 
-std::string failed_panel(const ExperimentResult& experiment) {
+std::string failed_panel(const RunResult& run, const ExperimentResult& experiment) {
   const Breakage found = breakage_of(experiment);
   std::vector<std::pair<std::string, std::string>> entries;
   std::string device;
@@ -122,8 +123,8 @@ std::string failed_panel(const ExperimentResult& experiment) {
         {"module", "not localised"},
         {"hypothesis", prose_markup(hypothesis(found))}};
   }
-  const std::string repeat = command(experiment.id, device);
-  if (!repeat.empty()) entries.push_back({"command", "<code>" + for_markup(repeat) + "</code>"});
+  const std::string repeat = command(run, experiment.id, device);
+  if (!repeat.empty()) entries.push_back({"command", repeat});
   std::string text = "<article class=\"panel fail\"><h3>" + badge("fail", "✕", "fail") + " " +
                      name_markup(experiment.id) + " <span class=\"quiet\">" +
                      name_markup(experiment.title) + "</span></h3>" + chain(entries);
@@ -136,11 +137,11 @@ std::string failed_panel(const ExperimentResult& experiment) {
   return text + "</article>";
 }
 
-std::string error_panel(const ExperimentResult& experiment) {
+std::string error_panel(const RunResult& run, const ExperimentResult& experiment) {
   std::vector<std::pair<std::string, std::string>> entries = {
       {"what broke", prose_markup(experiment.judgement.reason)}};
-  const std::string repeat = command(experiment.id, "");
-  if (!repeat.empty()) entries.push_back({"command", "<code>" + for_markup(repeat) + "</code>"});
+  const std::string repeat = command(run, experiment.id, "");
+  if (!repeat.empty()) entries.push_back({"command", repeat});
   return "<article class=\"panel error\"><h3>" + badge("error", "!", "error") + " " +
          name_markup(experiment.id) + " <span class=\"quiet\">" + name_markup(experiment.title) +
          "</span></h3>" + chain(entries) + "</article>";
@@ -150,8 +151,7 @@ std::string unended_panel(const RunResult& run) {
   return "<article class=\"panel error\"><h3>" + badge("error", "!", "did not end") + "</h3><p>" +
          prose_markup(run.summary.why) +
          " What it had finished stands below; go on with it by <code>./octlm run --resume</code> "
-         "and "
-         "its folder.</p></article>";
+         "and its folder.</p></article>";
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ std::string failure_section(const RunResult& run) {
   for (const Verdict verdict : {Verdict::kFail, Verdict::kError}) {
     for (const ExperimentResult& experiment : run.experiments) {
       if (experiment.judgement.verdict != verdict) continue;
-      add(verdict == Verdict::kFail ? failed_panel(experiment) : error_panel(experiment));
+      add(verdict == Verdict::kFail ? failed_panel(run, experiment) : error_panel(run, experiment));
     }
   }
   if (!more.empty()) {

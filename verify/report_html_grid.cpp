@@ -217,9 +217,8 @@ std::string coverage_section(const RunResult& run) {
   return section(
       "coverage", "What was checked",
       table +
-          "<p class=\"legend\">Share of the bound that "
-          "the worst comparison used. Hatched: nothing was compared there; where it says –, "
-          "no experiment of this run asks for it.</p>");
+          "<p class=\"legend\">Share of the bound that the worst comparison used. Hatched: nothing "
+          "was compared there; where it says –, no experiment of this run asks for it.</p>");
 }
 
 }  // namespace octlm::verify::html

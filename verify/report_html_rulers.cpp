@@ -111,8 +111,7 @@ std::string drawing(const Ruler& ruler, const Axis& axis) {
 std::string axis_row(const Axis& axis) {
   std::string text =
       "<div class=\"rule axis-row\" aria-hidden=\"true\"><span></span><svg class=\"ruler\" "
-      "height=\"18\" "
-      "width=\"100%\">";
+      "height=\"18\" width=\"100%\">";
   const int step = 1 + (axis.last() - axis.first()) / 9;
   for (int decade = axis.first(); decade <= axis.last(); decade += step) {
     const bool left = decade == axis.first(), right = decade + step > axis.last();
@@ -165,8 +164,7 @@ std::string without_ruler(const std::vector<std::string>& ids) {
     text += (i ? ", " : "") + name_markup(ids[i]);
   if (ids.size() > 12) text += " and " + std::to_string(ids.size() - 12) + " more";
   return "<p class=\"legend\">No ruler, because nothing was measured or no criterion is an upper "
-         "bound on "
-         "a number: " +
+         "bound on a number: " +
          text + ".</p>";
 }
 
@@ -189,11 +187,10 @@ std::string rulers_section(const RunResult& run) {
   std::string text;
   if (!rulers.empty()) {
     text =
-        "<p class=\"legend key\"><span><i class=\"k-floor\">◇</i> the reference against "
-        "itself</span>"
-        "<span><i class=\"k-measured\">●</i> measured</span><span><i class=\"k-bound\">|</i> "
-        "bound</span><span>▽ smallest planted fault caught</span></p>"
-        "<div class=\"rulers\">" +
+        "<p class=\"legend key\"><span><i class=\"k-floor\">◇</i> noise floor, the reference "
+        "against itself</span><span><i class=\"k-measured\">●</i> measured</span><span><i "
+        "class=\"k-bound\">|</i> bound</span><span>▽ smallest planted fault caught</span></p><div "
+        "class=\"rulers\">" +
         shown + axis_row(axis) + "</div>";
   }
   if (!more.empty()) {

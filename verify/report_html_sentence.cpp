@@ -112,11 +112,11 @@ std::string ended_text(const RunResult& run, const Counts& counts) {
   if (run.summary.fail > 0) return failed_text(run, counts, reference);
   const std::string in =
       " in " + std::to_string(counts.held) + " of " + plural(counts.made, "comparison");
+  const std::string within = subject_text(counts) + " differs from " + reference +
+                             " by no more than its bounds allow" + in;
   if (run.summary.error > 0) {
     return "Something broke in " + ids_with(run, Verdict::kError) + "." +
-           (counts.made == 0 ? ""
-                             : " " + subject_text(counts) + " stays within its bounds of " +
-                                   reference + in + " that could be made.");
+           (counts.made == 0 ? "" : " " + within + " that could be made.");
   }
   if (counts.all == 0) return "Nothing was compared.";
   if (counts.made == 0) {
@@ -125,10 +125,10 @@ std::string ended_text(const RunResult& run, const Counts& counts) {
   }
   if (counts.counted == counts.made)
     return subject_text(counts) + " matches " + reference + in + ".";
-  const std::string held = subject_text(counts) + " stays within its bounds of " + reference + in;
-  if (counts.held < counts.made) return held + "; the rest has no verdict.";
-  return held + ", of which " + std::to_string(counts.counted) +
-         (counts.counted == 1 ? " counts." : " count.");
+  if (counts.held < counts.made) return within + "; the rest has no verdict.";
+  return within + (counts.counted == 0 ? ", none of which counts."
+                                       : ", of which " + std::to_string(counts.counted) +
+                                             (counts.counted == 1 ? " counts." : " count."));
 }
 
 std::string not_checked_text(const RunResult& run, const Counts& counts) {

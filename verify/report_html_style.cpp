@@ -102,8 +102,8 @@ summary:focus-visible,.scroll:focus-visible{outline:2px solid var(--accent);outl
 .experiment .title{margin-right:10px}
 ul{margin:2px 0;padding-left:18px}
 @media(max-width:760px){main{padding:14px 14px 40px}h1{font-size:19px}.unchecked{font-size:14.5px}
-.rule{grid-template-columns:1fr auto auto;gap:0 10px;margin-bottom:10px}.rule .num{text-align:left}
-.rule .who,.rule .ruler{grid-column:1/4}.axis-row span{display:none}
+.rule{grid-template-columns:1fr 1fr;gap:0 10px;margin-bottom:10px}.rule .num{text-align:left}
+.rule .who,.rule .ruler{grid-column:1/3}.grid .edge{text-align:left}.axis-row span{display:none}
 .grid th[scope=row]{min-width:96px;max-width:112px;white-space:normal;overflow-wrap:anywhere;font-size:11.5px}dl{gap:4px 18px}
 .s-tightest,.s-trust,.s-changes,.s-command,.chain dl div{display:block}.panel{padding:10px}}
 @media print{.scroll{overflow:visible}.experiment{content-visibility:visible}}

@@ -66,10 +66,10 @@ TEST(Sentence, NothingComparedIsNoMatch) {
 TEST(Sentence, NeverSaysMatchesUnlessAllOfItIsAPass) {
   RunResult exploratory =
       run_of({experiment("EXP-1", {compared(key("a"), 1e-4)}, 1e-3, "exploratory")});
-  EXPECT_THAT(verdict(exploratory), HasSubstr("in 1 of 1 comparison, of which 0 count."));
+  EXPECT_THAT(verdict(exploratory), HasSubstr("in 1 of 1 comparison, none of which counts."));
   RunResult partly = run_of({experiment(
       "EXP-1", {compared(key("a"), 1e-4), {key("b"), NotRun{"no weights", "weights"}}})});
-  EXPECT_THAT(verdict(partly), HasSubstr("in 1 of 1 comparison, of which 0 count."));
+  EXPECT_THAT(verdict(partly), HasSubstr("in 1 of 1 comparison, none of which counts."));
   RunResult broken = run_of({experiment("EXP-1", {compared(key("a"), 1e-4)}),
                              experiment("EXP-2", {{key("a"), Broken{"x"}}})});
   EXPECT_THAT(verdict(broken), StartsWith("Something broke in EXP-2."));
@@ -245,7 +245,11 @@ TEST(Html, AFailureIsTracedAsFarAsTheRecordGoes) {
   EXPECT_THAT(text, HasSubstr("decode (a call of 1 from position 6)"));
   EXPECT_THAT(text, HasSubstr("not localised"));
   EXPECT_THAT(text, HasSubstr("the full pass holds and a split one does not"));
-  EXPECT_THAT(text, HasSubstr("./octlm run EXP-1 --device cpu"));
+  EXPECT_THAT(text, HasSubstr("./octlm run EXP-1 --device cpu</code></dd>"));
+  RunResult elsewhere = run_of({experiment("EXP-1", {compared(key("a"), 2e-3)})});
+  elsewhere.info.request = {{"models", {"tiny=/somewhere"}}};
+  EXPECT_THAT(html::failure_section(elsewhere),
+              HasSubstr("--device cpu</code> and the --model of"));
 }
 
 // What is offered to be pasted into a shell comes from no file.

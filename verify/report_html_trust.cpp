@@ -156,10 +156,11 @@ std::string trust_table(const RunResult& run) {
   }
   if (rows.empty()) return "";
   return "<details class=\"block\"><summary>Registration and attempts by experiment</summary><div "
-         "class=\"scroll\"><table><thead><tr><th>experiment</th><th>label</th><th>registered</th>"
-         "<th>amendments</th><th>results "
-         "before</th><th>attempts</th><th>teeth</th><th>anchored</th>"
-         "<th>spec</th></tr></thead><tbody>" +
+         "class=\"scroll\" "
+         "tabindex=\"0\"><table><thead><tr><th>experiment</th><th>label</th><th>registered</"
+         "th><th>amendments</th><th>results "
+         "before</th><th>attempts</th><th>teeth</th><th>anchored</th><th>spec</th></tr></"
+         "thead><tbody>" +
          rows + "</tbody></table></div></details>\n";
 }
 
