@@ -135,6 +135,17 @@ def test_both_top_5_lists_are_one_click_away(page):
 
 
 @browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_tables_scroll_and_do_not_break_words(page, width):
+    lines, wide = probed(page("green"), """
+        document.querySelectorAll('details').forEach(d => d.open = true);
+        const words = [...document.querySelectorAll('.experiment td')].filter(t => t.innerText == 'float32');
+        return [words.map(t => { const r = document.createRange(); r.selectNodeContents(t); return r.getClientRects().length }),
+                document.documentElement.scrollWidth]""", width)
+    assert lines and set(lines) == {1} and wide <= width
+
+
+@browser
 def test_text_can_be_read_in_light_and_dark(page):
     """4.5:1 between text and what is behind it, for every element that shows text of its own."""
     script = """

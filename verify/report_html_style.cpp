@@ -42,7 +42,7 @@ border-radius:99px;border:1px solid}
 .not-run{color:var(--quiet);background:var(--soft)}
 .pass-ink{color:var(--pass)}.fail-ink{color:var(--fail)}
 .scroll{overflow-x:auto;max-width:100%;position:relative}
-table{border-collapse:collapse;font-size:12.5px}
+table{border-collapse:collapse;font-size:12.5px;overflow-wrap:break-word}
 th,td{padding:4px 9px;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
 thead th,table.plain th,tbody th{font-weight:600}
 thead th{color:var(--quiet);font-size:11.5px;vertical-align:bottom}
