@@ -155,6 +155,8 @@ void take_verdict(const Json& line, ExperimentResult& experiment) {
 
 // Its comparisons are all that is known of it.
 void take_no_verdict(ExperimentResult& experiment) {
+  experiment.trust.label = "unknown";
+  experiment.trust.why = kUnended;
   experiment.judgement.verdict = Verdict::kNotRun;
   experiment.judgement.reason = kUnended;
   for (DeviceResult& device : experiment.judgement.devices) device.reason = kUnended;

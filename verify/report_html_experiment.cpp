@@ -118,7 +118,7 @@ std::string comparisons_table(const ExperimentResult& experiment) {
       "tabindex=\"0\"><table><thead><tr><th></th><th>case</th><th>path</th><th>device</"
       "th><th>dtype</th><th class=\"n\">positions</th><th class=\"n\">used</th>";
   for (const std::string& name : metrics) text += "<th class=\"n\">" + name_markup(name) + "</th>";
-  text += "<th class=\"n\">seconds, subject / reference</th></tr></thead><tbody>";
+  text += "<th class=\"n\">seconds<small>subject / reference</small></th></tr></thead><tbody>";
   for (const ComparisonResult& one : experiment.comparisons) {
     text += comparison_row(experiment, one, metrics) + "\n";
   }

@@ -184,9 +184,9 @@ std::string headline_section(const RunResult& run, const ReportContext& context)
   const Sentence said = sentence(run);
   std::string text = "<header><p class=\"overall\">" + overall_badge(run) + "<span>" +
                      for_markup(headline(run)) + " " + prose_markup(run.summary.why) +
-                     "</span><span>" + name_markup(run.info.started) + ", exit code " +
-                     std::to_string(run.summary.exit_code) + "</span></p><h1>" +
-                     prose_markup(said.verdict) + "</h1>";
+                     "</span><span>" + name_markup(run.info.started) +
+                     (run.ended ? ", exit code " + std::to_string(run.summary.exit_code) : "") +
+                     "</span></p><h1>" + prose_markup(said.verdict) + "</h1>";
   if (!said.not_checked.empty()) {
     text +=
         "<p class=\"unchecked\"><b>Not checked:</b> " + prose_markup(said.not_checked) + ".</p>";
