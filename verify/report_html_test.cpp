@@ -90,6 +90,15 @@ TEST(Sentence, NeverSaysMatchesUnlessAllOfItIsAPass) {
   }
 }
 
+// A device that was not run is not among everything.
+TEST(Sentence, EverythingPassedOnlyWhenEverythingWasCompared) {
+  EXPECT_EQ(green().summary.why, "Everything passed.");
+  const RunResult run = run_of({experiment(
+      "EXP-1", {compared(key("a"), 1e-4), {key("a", "cuda"), NotRun{"no GPU", "cuda"}}})});
+  EXPECT_EQ(run.summary.exit_code, 0);
+  EXPECT_EQ(run.summary.why, "What was run passed.");
+}
+
 // --- the page
 // --------------------------------------------------------------------------------------
 

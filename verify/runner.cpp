@@ -413,11 +413,12 @@ std::optional<Interrupted> interrupted_run(const RunOptions& options, RunInfo& i
 
 Summary summarize(const RunResult& run, const std::vector<std::string>& require) {
   Summary summary;
-  std::int64_t compared = 0;
+  std::int64_t compared = 0, planned = 0;
   const bool ledger = run.info.ledger_head.has_value();
   for (const ExperimentResult& experiment : run.experiments) {
     count(summary, experiment, ledger);
     compared += experiment.compared();
+    planned += experiment.planned;
   }
   summary.not_run += static_cast<std::int64_t>(run.not_started.size());
   const auto decide = [&](int code, const std::string& why) {
@@ -437,7 +438,8 @@ Summary summarize(const RunResult& run, const std::vector<std::string>& require)
   }
   if (compared == 0) return decide(kExitError, "Nothing was compared.");
   if (summary.pass == 0) return decide(kExitError, "Nothing passed.");
-  return decide(kExitPass, summary.not_run > 0 ? "What was run passed." : "Everything passed.");
+  const bool all = summary.not_run == 0 && compared >= planned;
+  return decide(kExitPass, !all ? "What was run passed." : "Everything passed.");
 }
 
 RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
