@@ -172,7 +172,9 @@ TEST_F(Published, ARunFitsTheLedger) {
 TEST_F(Published, DoesNotTellWhereTheCheckoutWas) {
   for (const std::string& line : lines(run_ / "results.jsonl")) {
     const auto json = nlohmann::json::parse(line);
-    if (json["type"] == "experiment") EXPECT_EQ(json["spec"], "experiments/registered/EXP-1.json");
+    if (json["type"] == "experiment") {
+      EXPECT_EQ(json["spec"], "experiments/registered/EXP-1.json");
+    }
     EXPECT_THAT(line, Not(HasSubstr(project_.root.string())));
   }
 }
