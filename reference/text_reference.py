@@ -113,28 +113,44 @@ class TextEngine:
     def _template_ids(self, chat, text, compatible):
         """The ids when only what the template wrote can be a control token; None when that cannot be told.
 
-        The chat's own control strings are spoilt with a mark, which the rendering carries along. A template that looks
-        for one of them (Qwen's splits at </think>) then renders something else, and nothing can be said.
+        The chat's own control strings are marked, inside or around, and the rendering carries the marks along. A
+        template that looks for such a string (Qwen's splits at </think>) then renders another text, or the two
+        disagree on what it wrote, and nothing can be said.
         """
         if MARK in text or not self.plain_added:
             return None
-        spoil = lambda found: found.group()[0] + MARK + found.group()[1:]  # noqa: E731
-        spoilt = chat | {"messages": changed(chat["messages"], lambda s: self.added_pattern.sub(spoil, s))}
-        if chat.get("tools"):
-            spoilt["tools"] = changed(chat["tools"], lambda s: self.added_pattern.sub(spoil, s))
-        if spoilt == chat:
+        inside = self._marked(chat, lambda control: control[0] + MARK + control[1:])
+        if inside == chat:
             return list(compatible)
         try:
-            marked = self._apply(spoilt)
+            written = self._written(self._apply(inside), text)
+            written_too = self._written(self._apply(self._marked(chat, lambda control: MARK + control + MARK)), text)
         except Exception:  # it renders without the marks
             return None
-        if marked.replace(MARK, "") != text:
+        if written is None or written != written_too:
             return None
         ids, at = [], 0
-        for found in self.added_pattern.finditer(marked):
-            ids += self._between(marked[at:found.start()]) + [self.added[found.group()]]
-            at = found.end()
-        return ids + self._between(marked[at:])
+        for begin, control in written:
+            ids += self._ordinary_ids(text[at:begin]) + [self.added[control]]
+            at = begin + len(control)
+        return ids + self._ordinary_ids(text[at:])
 
-    def _between(self, marked):
-        return self.no_added.encode(marked.replace(MARK, ""), add_special_tokens=False).ids
+    def _marked(self, chat, mark):
+        change = lambda string: self.added_pattern.sub(lambda found: mark(found.group()), string)  # noqa: E731
+        words = {key: changed(chat[key], change) for key in ("messages", "tools") if chat.get(key)}
+        return chat | words
+
+    def _written(self, marked, text):
+        """[(where in the text, control string)] that stand in the marked rendering without a mark."""
+        if marked.replace(MARK, "") != text:
+            return None
+        found, marks = [], 0
+        for part in re.finditer(f"{MARK}(?:{self.added_pattern.pattern}){MARK}|{MARK}|{self.added_pattern.pattern}", marked):
+            if part.group().startswith(MARK):
+                marks += part.group().count(MARK)
+            else:
+                found.append((part.start() - marks, part.group()))
+        return found
+
+    def _ordinary_ids(self, text):
+        return self.no_added.encode(text, add_special_tokens=False).ids
