@@ -74,10 +74,13 @@ TokenCase read_token_case(const Reader& item, ObjectReader& members) {
   TokenCase token_case;
   token_case.name = members.required("name").non_empty_string();
   if (item.raw().contains("chat")) token_case.chat = read_one_chat(item.file(), members);
-  if (const auto text = members.optional("text")) token_case.text = text->string();
-  const bool ids_needed = !token_case.chat && token_case.text.empty();
-  if (ids_needed || item.raw().contains("token_ids")) {
-    token_case.token_ids = read_token_ids(members.required("token_ids"));
+  if (const auto text = members.optional("text")) {
+    token_case.text = token_case.chat ? text->non_empty_string() : text->string();
+  }
+  if (const auto ids = members.optional("token_ids")) {
+    token_case.token_ids = read_token_ids(*ids);
+  } else if (!token_case.chat && token_case.text.empty()) {
+    members.required("token_ids");
   }
   if (token_case.chat) return token_case;  // a chat is always native
   if (const auto mode = members.optional("mode")) {
