@@ -1,5 +1,6 @@
 #include "experiments/octlm_text_engine.h"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +13,8 @@ namespace octlm::experiments {
 namespace {
 
 using Ids = std::vector<std::int32_t>;
+
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 class OctlmTextEngine final : public reference::TextEngine {
  public:
@@ -51,13 +54,31 @@ class OctlmTextEngine final : public reference::TextEngine {
   // What one text is refused for is an answer to it.
   reference::Encoding encode(const std::string& text, reference::TextMode mode) const {
     try {
-      if (mode == reference::TextMode::kLiteral) return {tokenizer_.encode_literal(text), ""};
+      if (mode == reference::TextMode::kLiteral) {
+        Ids ids = tokenizer_.encode_literal(text);
+        Ids spans = spans_of(ids, text);
+        return {std::move(ids), std::move(spans), ""};
+      }
       model::RenderedText by_template;
       by_template.append(text, model::Origin::kTemplate);
-      return {tokenizer_.encode_rendered(by_template), ""};
+      return {tokenizer_.encode_rendered(by_template), {}, ""};
     } catch (const std::invalid_argument& error) {
-      return {{}, error.what()};
+      return {{}, {}, error.what()};
     }
+  }
+
+  // From the bytes that each id stands for, put one after the other along the text.
+  Ids spans_of(const Ids& ids, const std::string& text) const {
+    Ids spans;
+    std::size_t at = 0;
+    std::int32_t characters = 0;  // that begin before `at`
+    for (const std::int32_t id : ids) {
+      const std::size_t end = std::min(text.size(), at + tokenizer_.bytes_of(id).size());
+      spans.push_back(at < text.size() && is_continuation(text[at]) ? characters - 1 : characters);
+      for (; at < end; ++at) characters += is_continuation(text[at]) ? 0 : 1;
+      spans.push_back(characters);
+    }
+    return spans;
   }
 
   std::string decode(const Ids& ids, reference::Decoding decoding) const {

@@ -19,6 +19,9 @@ enum class TextMode {
 // What became of one text: its ids, or why it has none.
 struct Encoding {
   std::vector<std::int32_t> ids;
+  // Of literal text: begin and end of the characters that each id stands for, one after the other.
+  // An id that is part of a character stands for all of it.
+  std::vector<std::int32_t> spans;
   std::string refusal;  // "" when there are ids
 };
 

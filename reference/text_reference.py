@@ -58,7 +58,9 @@ class TextEngine:
             raise Refusal(f"{folder}: Transformers has no fast tokenizer for it")
         self.native = self.tokenizer.backend_tokenizer
         # Chat templates write their own special tokens: nothing is ever added to a text here.
-        self.literal = tokenizers.Tokenizer.from_str(json.dumps(document | {"added_tokens": [], "normalizer": None}))
+        # Without a post-processor, which might trim the white space off a token's characters.
+        plain = {"added_tokens": [], "normalizer": None, "post_processor": None}
+        self.literal = tokenizers.Tokenizer.from_str(json.dumps(document | plain))
         self.no_added = tokenizers.Tokenizer.from_str(json.dumps(document | {"added_tokens": []}))
         self.added = {token["content"]: token["id"] for token in document["added_tokens"]}
         self.plain_added = not any(token[flag] for token in document["added_tokens"]
@@ -80,10 +82,11 @@ class TextEngine:
         return self.native.id_to_token(token_id) or ""
 
     def encode(self, texts, literal):
-        """[(ids, refusal)]"""
-        tokenizer = self.literal if literal else self.native
-        encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        return [(encoding.ids, self._lost(text) if literal else "") for text, encoding in zip(texts, encodings)]
+        """[(ids, spans, refusal)]"""
+        if not literal:  # the fast way has no offsets
+            return [(e.ids, [], "") for e in self.native.encode_batch_fast(texts, add_special_tokens=False)]
+        encodings = self.literal.encode_batch(texts, add_special_tokens=False)
+        return [(e.ids, [at for span in e.offsets for at in span], self._lost(text)) for text, e in zip(texts, encodings)]
 
     def _lost(self, text):
         if not self.missing_bytes:

@@ -41,17 +41,18 @@ def test_byte_symbols_are_gpt2s():
 
 def test_native_matches_control_strings_and_normalises_literal_does_neither(engine):
     text = "e\u0301<s>"
-    (native, _), (literal, _) = engine.encode([text], False)[0], engine.encode([text], True)[0]
+    (native, _, _), (literal, spans, _) = engine.encode([text], False)[0], engine.encode([text], True)[0]
     assert tokens(engine, native) == ["Ã", "©", "<s>"]
     assert tokens(engine, literal) == ["e", "Ì", "ģ", "<", "s", ">"]
+    assert spans == [0, 1, 1, 2, 1, 2, 2, 3, 3, 4, 4, 5]
     assert engine.decode([literal, native], False) == [text, "\u00e9<s>"]
     assert engine.decode([native], True) == ["\u00e9"]
 
 
 def test_a_byte_that_would_be_dropped_is_refused_in_literal_text_alone(engine):
-    ids, refusal = engine.encode(["a\x01b"], True)[0]
+    ids, _, refusal = engine.encode(["a\x01b"], True)[0]
     assert "0x01" in refusal
-    assert engine.encode(["a\x01b"], False)[0][1] == ""
+    assert engine.encode(["a\x01b"], False)[0][2] == ""
 
 
 def chat(*messages, **more):

@@ -39,16 +39,17 @@ class TransformersText final : public TextEngine {
   }
 
   std::vector<Encoding> encode(std::span<const std::string> texts, TextMode mode) override {
-    using Answers = std::vector<std::pair<Ids, std::string>>;
-    const auto answers = with_python("tokenizing with Hugging Face", [&] {
+    using Answers = std::vector<std::tuple<Ids, Ids, std::string>>;
+    auto answers = with_python("tokenizing with Hugging Face", [&] {
       return (*engine_)
           .attr("encode")(to_python(texts), mode == TextMode::kLiteral)
           .cast<Answers>();
     });
     expect(answers.size(), texts.size());
     std::vector<Encoding> encodings;
-    for (const auto& [ids, refusal] : answers) {
-      encodings.push_back({refusal.empty() ? ids : Ids{}, refusal});
+    for (auto& [ids, spans, refusal] : answers) {
+      encodings.push_back(refusal.empty() ? Encoding{std::move(ids), std::move(spans), ""}
+                                          : Encoding{{}, {}, std::move(refusal)});
     }
     return encodings;
   }

@@ -13,6 +13,7 @@ constexpr std::size_t kBytesAround = 60;
 constexpr const char* kIds = "ids_equal@1";
 constexpr const char* kText = "text_equal@1";
 constexpr const char* kRoundtrip = "roundtrip_equal@1";
+constexpr const char* kOffsets = "offsets_equal@1";
 constexpr const char* kControl = "control_ids_from_text@1";
 
 template <class Body>
@@ -84,6 +85,7 @@ void TextComparison::encode(std::span<const std::string> texts, reference::TextM
     if (!both_answered(seen, subject[i].refusal, reference[i].refusal)) continue;
     compare_ids(seen, subject[i].ids, reference[i].ids, "reference");
     if (!stated.empty()) compare_ids(seen, subject[i].ids, stated, "spec");
+    if (literal) compare_spans(seen, subject[i], reference[i]);
     if (literal) count_control(seen, subject[i].ids, 0);
     encoded.push_back(subject[i].ids);
     encoded_from.push_back(seen);
@@ -204,6 +206,24 @@ void TextComparison::compare_text(const char* metric, const Seen& seen, const st
         {"byte", at},
         {"subject", text_around(subject, at)},
         {"reference", text_around(reference, at)}});
+}
+
+void TextComparison::compare_spans(const Seen& seen, const reference::Encoding& subject,
+                                   const reference::Encoding& reference) {
+  const bool whole = reference.spans.size() == 2 * reference.ids.size();
+  const bool equal = whole && subject.spans == reference.spans;
+  count(metrics_, kOffsets, equal);
+  if (equal) return;
+  const std::size_t at = first_difference(subject.spans, reference.spans);
+  const auto span = [&](const TokenIds& spans) {
+    const std::size_t first = at / 2 * 2;
+    return first + 1 < spans.size() ? nlohmann::json({spans[first], spans[first + 1]})
+                                    : nlohmann::json();
+  };
+  keep(kOffsets, seen,
+       {{"position", at / 2},
+        {"subject", span(subject.spans)},
+        {"reference", span(reference.spans)}});
 }
 
 void TextComparison::count_control(const Seen& seen, const TokenIds& subject,

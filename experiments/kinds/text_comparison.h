@@ -8,6 +8,7 @@
 //   special
 //                             tokens and one by one; of a chat, its rendering, and what the spec
 //                             states
+//   offsets_equal@1           literal texts whose ids stand for the same characters
 //   roundtrip_equal@1         texts that their literal ids give back byte for byte
 //   control_ids_from_text@1   ids of control tokens that nobody's template wrote
 //
@@ -52,6 +53,8 @@ class TextComparison {
                    const char* against);
   void compare_text(const char* metric, const Seen& seen, const std::string& subject,
                     const std::string& reference, const char* against);
+  void compare_spans(const Seen& seen, const reference::Encoding& subject,
+                     const reference::Encoding& reference);
   void count_control(const Seen& seen, const TokenIds& subject, std::int64_t written);
   // Decodes in every way, and returns the subject's texts, decoded whole.
   std::vector<std::string> compare_decoded(std::span<const TokenIds> ids,

@@ -34,6 +34,7 @@ const char* kTokenizerParity = R"({
     {"metric": "ids_equal@1", "equals": 1, "when": {"path": "chat"}},
     {"metric": "text_equal@1", "equals": 1},
     {"metric": "roundtrip_equal@1", "equals": 1, "when": {"path": "literal"}},
+    {"metric": "offsets_equal@1", "equals": 1, "when": {"path": "literal"}},
     {"metric": "control_ids_from_text@1", "equals": 0, "when": {"path": "literal"}},
     {"metric": "control_ids_from_text@1", "equals": 0, "when": {"path": "chat"}}],
   "stop_rule": "s"})";
@@ -115,12 +116,30 @@ TEST(TokenizerParity, OtherIdsThanTheSpecStatesFailThoughBothSidesAgree) {
   EXPECT_EQ(record(result, 1).at("differences").at("ids_equal@1").at("against"), "spec");
 }
 
+TEST(TokenizerParity, AnIdForOtherCharactersFails) {
+  FakeTextMachine machine;
+  machine.set_subject = [](FakeTextEngine& engine) {
+    engine.encode_fault = [](const std::string& text, reference::Encoding& encoding) {
+      if (text == "two <s> é") encoding.spans.back() = 8;
+    };
+  };
+  const auto result = run(machine, kTokenizerParity);
+  EXPECT_THAT(failed(result), ::testing::ElementsAre("offsets_equal@1"));
+  const auto& difference = record(result, 2).at("differences").at("offsets_equal@1");
+  EXPECT_EQ(difference.at("position"), 9);
+  EXPECT_EQ(difference.at("subject"), nlohmann::json({8, 8}));
+  EXPECT_EQ(difference.at("reference"), nlohmann::json({8, 9}));
+}
+
 // huggingface/transformers#29279, huggingface/tokenizers#1347: what was typed becomes a control token.
 TEST(TokenizerParity, ALiteralControlTokenFailsThoughTheReferenceMakesItToo) {
   FakeTextMachine machine;
   machine.set_subject = machine.set_reference = [](FakeTextEngine& engine) {
     engine.encode_fault = [](const std::string& text, reference::Encoding& encoding) {
-      if (text == "two <s> é") encoding.ids = FakeTextEngine::with_control(text);
+      if (text == "two <s> é") {
+        encoding.ids = FakeTextEngine::with_control(text);
+        encoding.spans.resize(2 * encoding.ids.size());
+      }
     };
   };
   const auto result = run(machine, kTokenizerParity);
@@ -148,7 +167,7 @@ TEST(TokenizerParity, ATextThatOneSideRefusesDiffers) {
   FakeTextMachine machine;
   machine.set_subject = [](FakeTextEngine& engine) {
     engine.encode_fault = [](const std::string& text, reference::Encoding& encoding) {
-      if (text == "one") encoding = {{}, "not today"};
+      if (text == "one") encoding = {{}, {}, "not today"};
     };
   };
   const auto result = run(machine, kTokenizerParity);

@@ -27,6 +27,17 @@ struct FakeTextEngine final : reference::TextEngine {
     for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
     return ids;
   }
+  // Of each byte, the character that it belongs to.
+  static Ids spans(const std::string& text) {
+    Ids ends;
+    std::int32_t characters = 0;
+    for (const char byte : text) {
+      if ((static_cast<unsigned char>(byte) & 0xc0) != 0x80) ++characters;
+      ends.push_back(characters - 1);
+      ends.push_back(characters);
+    }
+    return ends;
+  }
   static Ids with_control(const std::string& text) {
     Ids ids;
     for (std::size_t at = 0; at < text.size();) {
@@ -40,8 +51,8 @@ struct FakeTextEngine final : reference::TextEngine {
   std::vector<reference::Encoding> encode(std::span<const std::string> texts, reference::TextMode mode) override {
     std::vector<reference::Encoding> encodings;
     for (const std::string& text : texts) {
-      encodings.push_back({mode == reference::TextMode::kLiteral ? bytes(text) : with_control(text), ""});
-      if (text.find("refuse me") != std::string::npos) encodings.back() = {{}, "it asks for it"};
+      encodings.push_back({mode == reference::TextMode::kLiteral ? bytes(text) : with_control(text), spans(text), ""});
+      if (text.find("refuse me") != std::string::npos) encodings.back() = {{}, {}, "it asks for it"};
       encode_fault(text, encodings.back());
     }
     return encodings;
