@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "experiments/checkpoint_store.h"
+#include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/spec_parts.h"
 #include "experiments/local_environment.h"
 #include "reference/path.h"
@@ -87,6 +88,18 @@ void find_unwritten(const nlohmann::json& value, const std::string& path, std::v
   }
 }
 
+// Why the cases' texts and chats cannot be what the spec says, with this checkpoint's tokenizer; "" when they can.
+std::string words_fault(const verify::Spec& spec, const fs::path& folder) {
+  if (spec.kind != "logit_parity" && spec.kind != "noise_floor") return "";
+  std::vector<TokenCase> cases = read_token_cases(spec.part("cases"));
+  try {
+    const auto absent = fill_token_ids(cases, folder);
+    return absent ? absent->reason : "";
+  } catch (const verify::SpecError& error) {
+    return error.what();
+  }
+}
+
 void print_checkpoint(std::ostream& out, const verify::Spec& spec,
                       const std::vector<verify::ComparisonKey>& plan, const Environment& environment) {
   const ModelReference model = read_model(spec.part("model"));
@@ -98,7 +111,8 @@ void print_checkpoint(std::ostream& out, const verify::Spec& spec,
   const auto folder = std::get<CheckpointFolder>(found).path;
   out << "checkpoint: " << folder.string() << '\n';
   for (const std::string& mismatch : mismatched_files(folder, model)) out << "checkpoint: " << mismatch << '\n';
-  print_estimate(out, spec, plan, folder);
+  if (const auto words = words_fault(spec, folder); !words.empty()) out << "cases: " << words << '\n';
+  if (weight_bytes(folder) > 0) print_estimate(out, spec, plan, folder);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "reference/engine.h"
+#include "reference/text_engine.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
@@ -38,6 +39,11 @@ struct EngineRequest {
   int threads = 0;        // reference only; 0 = as many as the environment has for it
 };
 
+struct TextRequest {
+  std::string engine;  // "octlm", "transformers"
+  std::filesystem::path folder;
+};
+
 template <class T>
 using OrNotRun = std::variant<T, verify::NotRun>;
 
@@ -51,6 +57,9 @@ struct Environment {
   // Throws when it should be possible and something is broken.
   std::function<OrNotRun<std::unique_ptr<reference::Engine>>(const EngineRequest&)> open_subject;
   std::function<OrNotRun<std::unique_ptr<reference::Engine>>(const EngineRequest&)> open_reference;
+  // The same for text: a tokenizer and its chat template. They need no weights.
+  std::function<OrNotRun<std::unique_ptr<reference::TextEngine>>(const TextRequest&)> open_text_subject = {};
+  std::function<OrNotRun<std::unique_ptr<reference::TextEngine>>(const TextRequest&)> open_text_reference = {};
 };
 
 }  // namespace octlm::experiments

@@ -7,9 +7,11 @@
 #include <stdexcept>
 
 #include "experiments/octlm_engine.h"
+#include "experiments/octlm_text_engine.h"
 #include "reference/process.h"
 #include "reference/recorded.h"
 #include "reference/transformers.h"
+#include "reference/transformers_text.h"
 
 namespace octlm::experiments {
 namespace {
@@ -52,12 +54,15 @@ OrNotRun<std::unique_ptr<Engine>> open_process(const EngineRequest& request, con
   return engine;
 }
 
+// Why Transformers cannot run in this process; nullopt when it can.
+std::optional<verify::NotRun> without_python() {
+  if (fs::exists(environment_python())) return std::nullopt;
+  return verify::NotRun{"no Python environment at " + environment_python().string() + "; ./octlm run makes it",
+                        "reference"};
+}
+
 OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request, int threads) {
-  if (!fs::exists(environment_python())) {
-    return verify::NotRun{"no Python environment at " + environment_python().string() +
-                              "; ./octlm run makes it",
-                          "reference"};
-  }
+  if (auto absent = without_python()) return *absent;
   return reference::make_transformers({.python = environment_python(),
                                        .folder = request.folder,
                                        .dtype = request.dtype,
@@ -69,6 +74,21 @@ OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request
 
 std::unique_ptr<Engine> open_recorded(const fs::path& folder, const EngineRequest& request) {
   return reference::make_recorded(folder, recording_key(request.model, request.dtype, request.attention));
+}
+
+OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_subject(const TextRequest& request, const LocalOptions& options) {
+  if (!options.subject.empty()) {
+    return verify::NotRun{"unsupported: this is about octlm's own tokenizer, and the subject is " + joined(options.subject)};
+  }
+  return make_octlm_text_engine(request.folder);
+}
+
+OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_reference(const TextRequest& request, const LocalOptions& options) {
+  if (options.recorded) {
+    return verify::NotRun{"text is compared with the live reference, not with a recording of logits", "reference"};
+  }
+  if (auto absent = without_python()) return *absent;
+  return reference::make_transformers_text({.python = environment_python(), .folder = request.folder});
 }
 
 }  // namespace
@@ -88,6 +108,8 @@ Environment local_environment(const LocalOptions& options) {
     if (!recorded) return open_transformers(request, threads);
     return open_recorded(*recorded, request);
   };
+  environment.open_text_subject = [options](const TextRequest& request) { return open_text_subject(request, options); };
+  environment.open_text_reference = [options](const TextRequest& request) { return open_text_reference(request, options); };
   return environment;
 }
 

@@ -7,6 +7,7 @@
 namespace octlm::reference {
 
 extern const std::string_view transformers_reference_py;
+extern const std::string_view text_reference_py;
 extern const std::string_view environment_py;
 
 }  // namespace octlm::reference

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "reference/embedded_source.h"
+#include "reference/held.h"
 #include "reference/python.h"
 #include "reference/python_call.h"
 #include "reference/request.h"
@@ -20,33 +21,6 @@ namespace py = pybind11;
 
 // Eager attention keeps [heads, n, n] scores: beyond this many positions the cache bounds them.
 constexpr std::int64_t kLongestFullCall = 2048;
-
-// A Python object owned by C++ code that does not hold the interpreter's lock.
-class Held {
- public:
-  Held() = default;
-  explicit Held(py::object object) : object_(std::move(object)) {}
-  Held(Held&& other) noexcept = default;
-  Held(const Held&) = delete;
-  Held& operator=(Held&&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() {
-    if (!object_) return;
-    const py::gil_scoped_acquire lock;
-    object_ = py::object();
-  }
-  // REQUIRES: the lock is held, for these two.
-  const py::object& operator*() const { return object_; }
-  void reset(py::object object) { object_ = std::move(object); }
-
- private:
-  py::object object_;
-};
-
-nlohmann::json to_json(const py::object& value) {
-  return nlohmann::json::parse(
-      py::module_::import("json").attr("dumps")(value).cast<std::string>());
-}
 
 void check_one_of(const char* name, const std::string& value,
                   std::initializer_list<const char*> known) {

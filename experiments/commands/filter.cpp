@@ -8,11 +8,9 @@
 namespace octlm::experiments {
 namespace {
 
-nlohmann::json reply_to(const std::string& line, std::int64_t number, const Answer& answer) {
-  const std::string where = "stdin:" + std::to_string(number + 1);
+nlohmann::json reply_to(const std::string& line, const std::string& where, const LineAnswer& answer) {
   try {
-    const auto document = verify::parse_strict(line, where);
-    return answer(verify::Reader(document, where), number);
+    return answer(line, where);
   } catch (const std::invalid_argument& error) {
     return {{"error", error.what()}};
   } catch (const verify::SpecError& error) {
@@ -22,15 +20,24 @@ nlohmann::json reply_to(const std::string& line, std::int64_t number, const Answ
 
 }  // namespace
 
-int run_filter(std::istream& in, std::ostream& out, const Answer& answer) {
+int run_line_filter(std::istream& in, std::ostream& out, const LineAnswer& answer) {
   int exit_code = verify::kExitPass;
   std::string line;
-  for (std::int64_t number = 0; std::getline(in, line); ++number) {
-    const nlohmann::json reply = reply_to(line, number, answer);
+  for (std::int64_t number = 1; std::getline(in, line); ++number) {
+    const nlohmann::json reply = reply_to(line, "stdin:" + std::to_string(number), answer);
     if (reply.contains("error")) exit_code = verify::kExitError;
     print_line(out, reply);
   }
   return exit_code;
+}
+
+int run_filter(std::istream& in, std::ostream& out, const Answer& answer) {
+  std::int64_t number = 0;
+  return run_line_filter(in, out, [&](const std::string& line, const std::string& where) {
+    const std::int64_t current = number++;
+    const auto document = verify::parse_strict(line, where);
+    return answer(verify::Reader(document, where), current);
+  });
 }
 
 void print_line(std::ostream& out, const nlohmann::json& line) {

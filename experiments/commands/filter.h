@@ -7,6 +7,7 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
 
 #include "verify/strict_json.h"
 
@@ -16,9 +17,14 @@ namespace octlm::experiments {
 // std::invalid_argument or verify::SpecError becomes {"error"}.
 using Answer = std::function<nlohmann::json(const verify::Reader& line, std::int64_t number)>;
 
+// The same of a line as it is, for what reads it itself (a chat, whose order of keys counts); `where`
+// names it in messages.
+using LineAnswer = std::function<nlohmann::json(const std::string& line, const std::string& where)>;
+
 // A bad line is answered by {"error"} and the others go on. Returns the exit code: 4 when there was
 // a bad line, else 0.
 int run_filter(std::istream& in, std::ostream& out, const Answer& answer);
+int run_line_filter(std::istream& in, std::ostream& out, const LineAnswer& answer);
 
 // One line of a filter's output, at once.
 void print_line(std::ostream& out, const nlohmann::json& line);

@@ -8,6 +8,7 @@
 
 #include "experiments/checkpoint_store.h"
 #include "experiments/commands/commands.h"
+#include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/spec_parts.h"
 #include "experiments/local_environment.h"
@@ -35,9 +36,11 @@ verify::Spec read_one(const RecordArguments& arguments, const std::vector<verify
 }
 
 // The sequences of the spec, each once: two cases may be of the same ids.
-std::vector<std::vector<std::int32_t>> sequences(const verify::Spec& spec) {
+std::vector<std::vector<std::int32_t>> sequences(const verify::Spec& spec, const std::filesystem::path& folder) {
+  std::vector<TokenCase> cases = read_token_cases(spec.part("cases"));
+  if (const auto absent = fill_token_ids(cases, folder)) throw std::runtime_error(absent->reason);
   std::vector<std::vector<std::int32_t>> all;
-  for (const TokenCase& token_case : read_token_cases(spec.part("cases"))) {
+  for (const TokenCase& token_case : cases) {
     if (std::ranges::find(all, token_case.token_ids) == all.end()) all.push_back(token_case.token_ids);
   }
   return all;
@@ -62,7 +65,6 @@ int record(const RecordArguments& arguments) {
   (void)verify::find_kind(spec.kind, kinds, spec.file.string()).read(spec);  // as strict as a run
   const ModelReference model = read_model(spec.part("model"));
   const ReferencePart part = read_reference(spec.part("reference"));
-  const auto cases = sequences(spec);
   if (model.files.empty()) {
     throw std::invalid_argument("record " + spec.id + ": its model names no \"files\": a recording must know its weights");
   }
@@ -74,6 +76,7 @@ int record(const RecordArguments& arguments) {
   if (const auto* absent = std::get_if<verify::NotRun>(&found)) throw std::runtime_error(absent->reason);
   const auto folder = std::get<CheckpointFolder>(found).path;
   require_files(folder, model);
+  const auto cases = sequences(spec, folder);
   auto opened = environment.open_reference({.engine = part.engine, .folder = folder, .model = model, .dtype = part.dtype,
                                             .device = arguments.device, .attention = part.attention, .tf32 = part.tf32});
   if (const auto* absent = std::get_if<verify::NotRun>(&opened)) throw std::runtime_error(absent->reason);

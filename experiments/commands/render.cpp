@@ -1,6 +1,6 @@
 // octlm render: a filter, so that anybody can check chats with their own tools.
-//   stdin   {"messages": [...], "tools"?, "add_generation_prompt"?, "enable_thinking"?}     one
-//   chat a line stdout  {"text": "...", "ids": [...]} one line each, in order
+//   stdin   {"messages": [...], "tools"?, "add_generation_prompt"?, "enable_thinking"?}  a chat a line
+//   stdout  {"text": "...", "ids": [...]}                                   one line each, in order
 // A bad line gives {"error"}; the others go on, and the exit code is 4. What a message contains
 // never becomes a control token, whatever it looks like.
 #include <iostream>
@@ -9,20 +9,21 @@
 
 #include "experiments/checkpoint_store.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/filter.h"
 #include "model/chat_template/chat_template.h"
+#include "model/chat_template/errors.h"
 #include "model/tokenizer/tokenizer.h"
-#include "verify/runner.h"
 
 namespace octlm::experiments {
 namespace {
 
 nlohmann::json answer(const std::string& line, const std::string& where,
                       const model::ChatTemplate& chat_template, const model::Tokenizer& tokenizer) {
+  const auto chat = model::parse_chat_request(line, where);
   try {
-    const model::RenderedText text = chat_template.render(model::parse_chat_request(line, where));
+    const model::RenderedText text = chat_template.render(chat);
     return {{"text", text.text()}, {"ids", tokenizer.encode_rendered(text)}};
-  } catch (const std::exception&
-               error) {  // of this line: a chat that is none, or that the template refuses
+  } catch (const model::TemplateError& error) {  // the template refuses this chat
     return {{"error", error.what()}};
   }
 }
@@ -31,14 +32,10 @@ int render(const std::string& model) {
   const auto folder = resolve_model_argument(model);
   const auto chat_template = model::ChatTemplate::load(folder);
   const auto tokenizer = model::Tokenizer::load(folder);
-  int exit_code = verify::kExitPass;
-  std::string line;
-  for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
-    const auto reply = answer(line, "stdin:" + std::to_string(number), chat_template, tokenizer);
-    if (reply.contains("error")) exit_code = verify::kExitError;
-    std::cout << reply.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
-  }
-  return exit_code;
+  return run_line_filter(std::cin, std::cout,
+                         [&](const std::string& line, const std::string& where) {
+                           return answer(line, where, chat_template, tokenizer);
+                         });
 }
 
 }  // namespace

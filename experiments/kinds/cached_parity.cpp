@@ -4,6 +4,7 @@
 #include <set>
 
 #include "experiments/checkpoint_store.h"
+#include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/logit_comparison.h"
 #include "experiments/kinds/spec_parts.h"
 #include "verify/metrics.h"
@@ -26,8 +27,9 @@ class CachedParity final : public verify::Experiment {
         model_(read_model(spec.part("model"))),
         subject_part_(read_subject(spec.part("subject"))) {
     spec.part("parameters").object([&](ObjectReader& members) {
-      token_ids_ = read_token_ids(members.required("token_ids"));
-      if (const auto text = members.optional("text")) (void)text->string();
+      whole_.name = "parameters";
+      whole_.token_ids = read_token_ids(members.required("token_ids"));
+      if (const auto text = members.optional("text")) whole_.text = text->string();
     });
     std::set<std::string> names;
     for (const Reader& item : spec.part("cases").non_empty_array()) {
@@ -36,7 +38,7 @@ class CachedParity final : public verify::Experiment {
         const Reader name = members.required("name");
         length_case.name = name.non_empty_string();
         if (!names.insert(length_case.name).second) name.fail("another case has this name");
-        length_case.length = members.required("length").integer(1, std::ssize(token_ids_));
+        length_case.length = members.required("length").integer(1, std::ssize(whole_.token_ids));
         cases_.push_back(length_case);
       });
     }
@@ -65,6 +67,9 @@ class CachedParity final : public verify::Experiment {
                                              .device = device});
     if (auto* absent = std::get_if<verify::NotRun>(&engine)) return *absent;
     require_files(folder, model_);
+    std::vector<TokenCase> sequences = {whole_};
+    if (auto absent = fill_token_ids(sequences, folder)) return absent;
+    whole_ = sequences[0];
     engine_ = std::move(std::get<std::unique_ptr<reference::Engine>>(engine));
     checkpoint_ = checkpoint_identity(folder, model_);
     return std::nullopt;
@@ -77,12 +82,14 @@ class CachedParity final : public verify::Experiment {
   verify::Outcome compare(const verify::ComparisonKey& key) override {
     const auto length_case = std::ranges::find(cases_, key.case_name, &LengthCase::name);
     const auto path = reference::Path::parse(key.path);
-    const std::vector<std::int32_t> ids(token_ids_.begin(), token_ids_.begin() + length_case->length);
+    const auto first = whole_.token_ids.begin();
+    const std::vector<std::int32_t> ids(first, first + length_case->length);
     const LogitSide split{*engine_, {ids, path, {}}};
     const LogitSide whole{*engine_, {ids, reference::Path::full(), {}}};
     if (auto reason = unsupported(split, whole)) return *reason;
     auto measurement = compare_logits(split, whole);
     measurement.record["model"] = model_.id;
+    measurement.record["ids_from"] = whole_.ids_from;
     return measurement;
   }
 
@@ -92,7 +99,7 @@ class CachedParity final : public verify::Experiment {
   const Environment& environment_;
   ModelReference model_;
   SubjectPart subject_part_;
-  std::vector<std::int32_t> token_ids_;
+  TokenCase whole_;  // the sequence that the cases are beginnings of
   std::vector<LengthCase> cases_;
   std::unique_ptr<reference::Engine> engine_;
   nlohmann::json checkpoint_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/sha256.h"
 #include "verify/metrics.h"
 
 namespace octlm::experiments {
@@ -183,6 +184,7 @@ verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& re
   record["subject"] = side_json(subject.engine.description());
   record["reference"] = side_json(reference.engine.description());
   record["positions"] = lock_step.compared();
+  record["token_ids_sha256"] = reference::sha256_of_ids(subject.request.token_ids);
   record["calls"] = {{"subject", calls_json(subject_session->calls())},
                      {"reference", calls_json(reference_session->calls())}};
   if (const auto worst = lock_step.metrics().worst()) record["worst"] = verify::place_json(*worst);

@@ -4,7 +4,9 @@
 #include <stdexcept>
 
 #include "experiments/checkpoint_store.h"
+#include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/logit_comparison.h"
+#include "experiments/kinds/prompt_files.h"
 #include "experiments/kinds/spec_parts.h"
 #include "verify/metrics.h"
 
@@ -44,6 +46,7 @@ class LogitParity final : public verify::Experiment {
                                               .device = device});
     if (auto* absent = std::get_if<verify::NotRun>(&subject)) return *absent;
     require_files(folder, model_);
+    if (auto absent = fill_token_ids(cases_, folder)) return absent;
     auto reference = environment_.open_reference({.engine = reference_part_.engine,
                                                   .folder = folder,
                                                   .model = model_,
@@ -72,6 +75,7 @@ class LogitParity final : public verify::Experiment {
     if (auto reason = unsupported(subject, reference)) return *reason;
     auto measurement = compare_logits(subject, reference);
     measurement.record["model"] = model_.id;
+    measurement.record["ids_from"] = token_case->ids_from;
     return measurement;
   }
 
@@ -101,7 +105,8 @@ verify::Kind logit_parity(const Environment& environment) {
           .parts = {"model", "reference", "subject", "cases"},
           .read = [&environment](const verify::Spec& spec) {
             return std::make_unique<LogitParity>(spec, environment);
-          }};
+          },
+          .files = files_of_cases};
 }
 
 }  // namespace octlm::experiments

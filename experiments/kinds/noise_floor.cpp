@@ -4,7 +4,9 @@
 #include <set>
 
 #include "experiments/checkpoint_store.h"
+#include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/logit_comparison.h"
+#include "experiments/kinds/prompt_files.h"
 #include "experiments/kinds/spec_parts.h"
 #include "verify/metrics.h"
 
@@ -89,6 +91,7 @@ class NoiseFloor final : public verify::Experiment {
     if (auto* absent = std::get_if<verify::NotRun>(&found)) return *absent;
     folder_ = std::get<CheckpointFolder>(found).path;
     require_files(folder_, model_);
+    if (auto absent = fill_token_ids(cases_, folder_)) return absent;
     device_ = device;
     if (auto absent = open(reference_part_.attention, 0, baseline_)) return absent;
     if (baseline_->description().source != "live") {
@@ -118,6 +121,7 @@ class NoiseFloor final : public verify::Experiment {
     if (auto reason = unsupported(subject, reference)) return *reason;
     auto measurement = compare_logits(subject, reference);
     measurement.record["model"] = model_.id;
+    measurement.record["ids_from"] = token_case->ids_from;
     measurement.record["variant"] = variant_json(variant);
     return measurement;
   }
@@ -184,7 +188,8 @@ verify::Kind noise_floor(const Environment& environment) {
           .parts = {"model", "reference", "cases", "parameters"},
           .read = [&environment](const verify::Spec& spec) {
             return std::make_unique<NoiseFloor>(spec, environment);
-          }};
+          },
+          .files = files_of_cases};
 }
 
 }  // namespace octlm::experiments

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
+
+#include "experiments/kinds/prompt_files.h"
 
 namespace octlm::experiments {
 namespace {
@@ -54,6 +57,37 @@ std::vector<reference::Path> read_paths(const Reader& reader) {
   }
   refuse_repetition(reader, texts);
   return paths;
+}
+
+std::string read_one_chat(const std::string& spec, ObjectReader& members) {
+  const Reader name = members.required("chat");
+  const auto file = prompt_file(spec, read_file_name(name));
+  auto chats = read_chats(file);
+  if (chats.size() != 1) name.fail("holds " + std::to_string(chats.size()) + " chats, and a case here is one sequence");
+  if (const auto thinking = members.optional("thinking")) {
+    return with_thinking(chats[0], thinking->boolean(), file.string());
+  }
+  return std::move(chats[0]);
+}
+
+TokenCase read_token_case(const Reader& item, ObjectReader& members) {
+  TokenCase token_case;
+  token_case.name = members.required("name").non_empty_string();
+  if (item.raw().contains("chat")) token_case.chat = read_one_chat(item.file(), members);
+  if (const auto text = members.optional("text")) {
+    token_case.text = token_case.chat ? text->non_empty_string() : text->string();
+  }
+  if (const auto ids = members.optional("token_ids")) {
+    token_case.token_ids = read_token_ids(*ids);
+  } else if (!token_case.chat && token_case.text.empty()) {
+    members.required("token_ids");
+  }
+  if (token_case.chat) return token_case;  // a chat is always native
+  if (const auto mode = members.optional("mode")) {
+    token_case.mode = mode->one_of({"literal", "native"});
+    if (token_case.text.empty()) mode->fail("says how \"text\" was tokenised, and there is no text");
+  }
+  return token_case;
 }
 
 }  // namespace
@@ -115,16 +149,8 @@ std::vector<TokenCase> read_token_cases(const Reader& reader) {
   std::set<std::string> names;
   for (const Reader& item : reader.non_empty_array()) {
     item.object([&](ObjectReader& members) {
-      TokenCase token_case;
-      const Reader name = members.required("name");
-      token_case.name = name.non_empty_string();
-      if (!names.insert(token_case.name).second) name.fail("another case has this name");
-      token_case.token_ids = read_token_ids(members.required("token_ids"));
-      if (const auto text = members.optional("text")) token_case.text = text->string();
-      if (const auto mode = members.optional("mode")) {
-        mode->one_of({"literal", "native"});
-        if (token_case.text.empty()) mode->fail("says how \"text\" was tokenised, and there is no text");
-      }
+      TokenCase token_case = read_token_case(item, members);
+      if (!names.insert(token_case.name).second) members.required("name").fail("another case has this name");
       cases.push_back(std::move(token_case));
     });
   }

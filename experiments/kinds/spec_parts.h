@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,12 +40,16 @@ ReferencePart read_reference(const verify::Reader& reader);
 
 struct TokenCase {
   std::string name;
-  std::vector<std::int32_t> token_ids;
-  std::string text;  // what the ids stand for, for readers; "" when not given
+  std::vector<std::int32_t> token_ids;  // may be empty until fill_token_ids (case_ids.h)
+  std::string text;                     // what they stand for; of a chat, its rendering; "" when not given
+  std::string mode;                     // of the text: "literal", "native"; "" when not given
+  std::optional<std::string> chat;      // a JSON object with the chat (chat_request.h)
+  std::string ids_from = "spec";        // for the record: "spec", "text", "chat", "spec, equal to its text"
 };
 
-// [{"name", "token_ids", "text"?, "mode"?: "literal"|"native"}]: names are unique. `text` is prose
-// until the tokenizer is there to check it.
+// [{"name", "token_ids"?, "text"?, "mode"?: "literal"|"native"}] or
+// [{"name", "token_ids"?, "chat": FILE of one chat, "thinking"?, "text"?}]: names are unique, and there
+// are ids, a text or a chat.
 std::vector<TokenCase> read_token_cases(const verify::Reader& reader);
 
 std::vector<std::int32_t> read_token_ids(const verify::Reader& reader);

@@ -1,0 +1,113 @@
+// Cases of logit kinds that give a text or a chat: the ids are the tokenizer's, and ids beside them must agree.
+#include "experiments/kinds/case_ids.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "model/tokenizer/testing/tiny_tokenizer.h"
+#include "verify/strict_json.h"
+
+namespace octlm::experiments {
+namespace {
+
+using model::testing::Folder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Bytes are their own ids, 256 is "ab"; 257 and 258 are <s> and </s>.
+struct Checkpoint {
+  Folder folder;
+  Checkpoint() {
+    auto document = model::testing::tiny({{"a", "b"}});
+    document["added_tokens"] = {model::testing::added(257, "<s>"), model::testing::added(258, "</s>")};
+    folder.write(document.dump());
+    std::ofstream(folder.path() / "tokenizer_config.json")
+        << R"({"chat_template": "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}{% if enable_thinking %}T{% endif %}"})";
+    std::ofstream(folder.path() / "chat.json") << R"({"messages": [{"role": "user", "content": "ab<s>"}]})";
+  }
+
+  std::vector<TokenCase> read(const std::string& cases) const {
+    const auto document = nlohmann::json::parse(cases);
+    return read_token_cases(verify::Reader(document, (folder.path() / "spec.json").string()));
+  }
+  std::vector<TokenCase> filled(const std::string& cases) const {
+    auto read_cases = read(cases);
+    EXPECT_FALSE(fill_token_ids(read_cases, folder.path()).has_value());
+    return read_cases;
+  }
+  std::string refusal(const std::string& cases) const {
+    try {
+      filled(cases);
+    } catch (const verify::SpecError& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST(CaseIds, ATextIsLiteralUnlessItSaysNative) {
+  const auto cases = Checkpoint().filled(R"([{"name": "a", "text": "ab<s>"}, {"name": "b", "text": "ab<s>", "mode": "native"}])");
+  EXPECT_THAT(cases[0].token_ids, ElementsAre(256, 60, 115, 62));
+  EXPECT_THAT(cases[1].token_ids, ElementsAre(256, 257));
+  EXPECT_EQ(cases[0].ids_from, "text");
+}
+
+TEST(CaseIds, AChatIsRenderedAndItsWordsStayWords) {
+  const auto cases = Checkpoint().filled(R"([{"name": "a", "chat": "chat.json"}, {"name": "b", "chat": "chat.json", "thinking": true}])");
+  EXPECT_THAT(cases[0].token_ids, ElementsAre(257, 256, 60, 115, 62, 258));
+  EXPECT_THAT(cases[1].token_ids, ElementsAre(257, 256, 60, 115, 62, 258, 84));
+  EXPECT_EQ(cases[1].ids_from, "chat");
+}
+
+TEST(CaseIds, IdsBesideTheirTextMustAgree) {
+  const Checkpoint checkpoint;
+  const auto cases = checkpoint.filled(R"([{"name": "a", "token_ids": [256, 60], "text": "ab<"}, {"name": "b", "token_ids": [7]}])");
+  EXPECT_EQ(cases[0].ids_from, "spec, equal to its text");
+  EXPECT_EQ(cases[1].ids_from, "spec");
+  const std::string refusal = checkpoint.refusal(R"([{"name": "a", "token_ids": [256, 61], "text": "ab<"}])");
+  EXPECT_THAT(refusal, HasSubstr("case \"a\""));
+  EXPECT_THAT(refusal, HasSubstr("at position 1 they have 61, the text gives 60"));
+  EXPECT_THAT(checkpoint.refusal(R"([{"name": "a", "token_ids": [256], "text": "ab<"}])"), HasSubstr("they have no id"));
+}
+
+TEST(CaseIds, WhatStandsBesideAChatMustAgree) {
+  const Checkpoint checkpoint;
+  EXPECT_EQ(checkpoint.refusal(R"([{"name": "a", "chat": "chat.json", "text": "<s>ab<s></s>", "token_ids": [257, 256, 60, 115, 62, 258]}])"), "");
+  EXPECT_THAT(checkpoint.refusal(R"([{"name": "a", "chat": "chat.json", "text": "<s>ab</s>"}])"), HasSubstr("another text"));
+  EXPECT_THAT(checkpoint.refusal(R"([{"name": "a", "chat": "chat.json", "token_ids": [257, 256, 257, 258]}])"), HasSubstr("position 2"));
+}
+
+TEST(CaseIds, WithoutATokenizerOnlyIdsCanBeRun) {
+  const Checkpoint checkpoint;
+  const Folder bare;
+  auto given = checkpoint.read(R"([{"name": "a", "token_ids": [1], "text": "whatever"}])");
+  EXPECT_FALSE(fill_token_ids(given, bare.path()).has_value());
+  EXPECT_EQ(given[0].ids_from, "spec");
+  auto missing = checkpoint.read(R"([{"name": "a", "token_ids": [1]}, {"name": "b", "text": "x"}])");
+  const auto absent = fill_token_ids(missing, bare.path());
+  ASSERT_TRUE(absent.has_value());
+  EXPECT_THAT(absent->reason, HasSubstr("\"b\""));
+  EXPECT_EQ(absent->needs, "weights");
+}
+
+// A kind fills its cases once for each device.
+TEST(CaseIds, AreTheSameWhenFilledAgain) {
+  const Checkpoint checkpoint;
+  auto cases = checkpoint.filled(R"([{"name": "a", "text": "ab"}])");
+  EXPECT_FALSE(fill_token_ids(cases, checkpoint.folder.path()).has_value());
+  EXPECT_THAT(cases[0].token_ids, ElementsAre(256));
+  EXPECT_EQ(cases[0].ids_from, "text");
+}
+
+TEST(CaseIds, AnEmptyPromptIsRefused) {
+  std::vector<TokenCase> cases(1);
+  cases[0].chat = R"({"messages": [{"role": "user", "content": ""}]})";
+  const Checkpoint checkpoint;
+  std::ofstream(checkpoint.folder.path() / "tokenizer_config.json") << R"({"chat_template": "{{ messages[0].content }}"})";
+  EXPECT_THROW(fill_token_ids(cases, checkpoint.folder.path()), verify::SpecError);
+}
+
+}  // namespace
+}  // namespace octlm::experiments

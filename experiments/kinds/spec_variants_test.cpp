@@ -1,0 +1,36 @@
+// The kinds read their parts as docs/spec.schema.json says: the part of verify/spec_variants.json that is
+// theirs. (verify/spec_test.cpp holds the envelope to it, verify/spec_schema_test.py the schema.)
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/kinds/kinds.h"
+#include "verify/strict_json.h"
+
+namespace octlm::experiments {
+namespace {
+
+TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
+  const auto table = verify::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" / "spec_variants.json");
+  const Environment environment;
+  const auto kinds = all_kinds(environment);
+  int read = 0;
+  for (const auto& variant : table["variants"]) {
+    if (variant["level"] != "kind") continue;
+    const std::string name = variant["name"];
+    const std::string text = table["base"].patch(variant["patch"]).dump();
+    std::string refusal;
+    try {
+      const auto spec = verify::parse_spec(text, "spec.json", kinds);
+      (void)verify::find_kind(spec.kind, kinds, "spec.json").read(spec);
+    } catch (const verify::SpecError& error) {
+      refusal = error.what();
+    }
+    EXPECT_EQ(refusal.empty(), variant["valid"].get<bool>()) << name << ": " << refusal;
+    if (!refusal.empty()) EXPECT_THAT(refusal, ::testing::HasSubstr(variant.value("says", ""))) << name;
+    ++read;
+  }
+  EXPECT_GE(read, 30);
+}
+
+}  // namespace
+}  // namespace octlm::experiments

@@ -1,0 +1,100 @@
+#include "experiments/kinds/text_cases.h"
+
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "experiments/kinds/prompt_files.h"
+#include "experiments/kinds/spec_parts.h"
+
+namespace octlm::experiments {
+namespace {
+
+using verify::ObjectReader;
+using verify::Reader;
+
+void read_stated_ids(ObjectReader& members, TextCase& text_case) {
+  if (const auto ids = members.optional("token_ids")) text_case.stated_ids = read_token_ids(*ids);
+}
+
+void read_chat(const verify::Spec& spec, ObjectReader& members, TextCase& text_case) {
+  text_case.path = "chat";
+  const auto file = prompt_file(spec.file, read_file_name(members.required("chat")));
+  auto chats = read_chats(file);
+  if (const auto thinking = members.optional("thinking")) {
+    const bool on = thinking->boolean();
+    for (std::string& chat : chats) chat = with_thinking(chat, on, file.string());
+  }
+  if (const auto text = members.optional("text")) text_case.stated_text = text->non_empty_string();
+  read_stated_ids(members, text_case);
+  if (chats.size() > 1 && (text_case.stated_text || !text_case.stated_ids.empty())) {
+    members.fail("\"text\" and \"token_ids\" are of one chat, and the file holds several");
+  }
+  text_case.source = std::move(chats);
+}
+
+void read_text(const verify::Spec& spec, ObjectReader& members, TextCase& text_case) {
+  text_case.path = members.required("mode").one_of({"literal", "native"});
+  if (const auto text = members.optional("text")) {
+    text_case.source = text->string();
+    read_stated_ids(members, text_case);
+    return;
+  }
+  members.required("texts").object([&](ObjectReader& texts) {
+    if (const auto file = texts.optional("file")) {
+      text_case.source = prompt_file(spec.file, read_file_name(*file));
+    } else {
+      text_case.source = read_text_set(texts);
+    }
+  });
+}
+
+void read_ids(ObjectReader& members, TextCase& text_case) {
+  text_case.path = "decode";
+  if (const auto ids = members.optional("ids")) {
+    text_case.source = read_id_set(*ids);
+  } else {
+    text_case.source = read_token_ids(members.required("token_ids"));
+  }
+}
+
+using ReadCase = std::function<void(const Reader& item, ObjectReader& members, TextCase&)>;
+
+std::vector<TextCase> read_cases(const verify::Spec& spec, const ReadCase& read) {
+  std::vector<TextCase> cases;
+  std::set<std::string> names;
+  for (const Reader& item : spec.part("cases").non_empty_array()) {
+    item.object([&](ObjectReader& members) {
+      TextCase text_case;
+      const Reader name = members.required("name");
+      text_case.name = name.non_empty_string();
+      if (!names.insert(text_case.name).second) name.fail("another case has this name");
+      read(item, members, text_case);
+      cases.push_back(std::move(text_case));
+    });
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<TextCase> read_text_cases(const verify::Spec& spec) {
+  return read_cases(spec, [&](const Reader& item, ObjectReader& members, TextCase& text_case) {
+    const auto has = [&](const char* key) { return item.raw().contains(key); };
+    if (has("chat")) {
+      read_chat(spec, members, text_case);
+    } else if (has("text") || has("texts") || has("mode")) {
+      read_text(spec, members, text_case);
+    } else {
+      read_ids(members, text_case);
+    }
+  });
+}
+
+std::vector<TextCase> read_chat_cases(const verify::Spec& spec) {
+  return read_cases(spec, [&](const Reader&, ObjectReader& members, TextCase& text_case) {
+    read_chat(spec, members, text_case);
+  });
+}
+
+}  // namespace octlm::experiments
