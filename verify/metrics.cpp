@@ -281,6 +281,8 @@ struct RowComparison::State {
   double top5_overlap = 1;
   double top10_overlap = 1;
   std::optional<Place> worst;
+  std::vector<Rise> rising;
+  static constexpr std::size_t kRisesKept = 256;
 
   // Up to kRowsAtOnce rows, so that `blocks` stays small.
   static constexpr std::int64_t kRowsAtOnce = 64;
@@ -368,6 +370,9 @@ void RowComparison::State::add_row(std::int64_t label, const Row& row, const flo
     worst = place(label, column, subject, reference);
     worst->subject_top5 = row.subject.first(5);
     worst->reference_top5 = row.reference.first(5);
+    if (rising.size() < kRisesKept || max_error > 1.25 * rising.back().max_abs_error) {
+      rising.push_back({label, max_error});
+    }
   }
   sum_error += row.sums.errors.abs;
   sum_error2 += row.sums.errors.squares;
@@ -463,5 +468,7 @@ MetricValues RowComparison::metrics() const {
 }
 
 std::optional<Place> RowComparison::worst() const { return state_->worst; }
+
+const std::vector<Rise>& RowComparison::rising() const { return state_->rising; }
 
 }  // namespace octlm::verify

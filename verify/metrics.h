@@ -65,6 +65,12 @@ struct Place {
   std::vector<ColumnValue> reference_top5;
 };
 
+// A row whose largest |s - r| is larger than that of every row added before it.
+struct Rise {
+  std::int64_t row = 0;  // the label given to add()
+  double max_abs_error = 0;
+};
+
 // {position, token_id, subject, reference, ulps, subject_top5: [{token_id, value}],
 // reference_top5}: the `worst` of results.jsonl, less the text, which a kind adds.
 nlohmann::json place_json(const Place& place);
@@ -92,6 +98,10 @@ class RowComparison {
   std::int64_t rows() const;
   MetricValues metrics() const;        // empty when no row was added
   std::optional<Place> worst() const;  // nullopt when no row was added
+  // In the order of the rows, up to the first that is not finite: the first whose error exceeds a
+  // bound is the first row that does. Random errors give a handful; after 256 of them only those
+  // are kept that are larger by a quarter.
+  const std::vector<Rise>& rising() const;
 
  private:
   struct State;

@@ -270,6 +270,35 @@ TEST(RowComparison, OfEqualErrorsTheFirstPlaceIsKept) {
   EXPECT_EQ(got.worst()->column, 1);
 }
 
+TEST(RowComparison, TheFirstRowBeyondAnyBoundIsKnown) {
+  const std::vector<float> errors = {0, 2, 1, 2, 3, 0.5, 7, 7, 5};
+  Rows subject, reference;
+  for (const float error : errors) {
+    subject.push_back({1, 2, 3 + error});
+    reference.push_back({1, 2, 3});
+  }
+  const RowComparison comparison = compared(subject, reference);
+  for (const double bound : {0.0, 0.7, 1.0, 2.0, 2.5, 6.9}) {
+    const auto first = std::ranges::find_if(errors, [&](float error) { return error > bound; });
+    const auto rise = std::ranges::find_if(
+        comparison.rising(), [&](const Rise& one) { return one.max_abs_error > bound; });
+    ASSERT_NE(rise, comparison.rising().end());
+    EXPECT_EQ(rise->row, first - errors.begin()) << bound;
+  }
+  EXPECT_EQ(comparison.rising().size(), 4U);
+}
+
+TEST(RowComparison, OfEverGrowingErrorsFewAreKept) {
+  RowComparison comparison(1);
+  for (std::int64_t row = 0; row < 20'000; ++row) {
+    const float subject[] = {static_cast<float>(row)}, reference[] = {0};
+    comparison.add(row, subject, reference);
+  }
+  EXPECT_LT(comparison.rising().size(), 300U);
+  EXPECT_EQ(comparison.rising()[255].row, 255);
+  EXPECT_GE(comparison.rising().back().max_abs_error, 19'999 / 1.25);
+}
+
 TEST(RowComparison, TiesGoToTheLowestColumn) {
   EXPECT_EQ(top1(compared({{1, 3, 3}}, {{1, 3, 3}})), (Agreement{1, 1}));
   EXPECT_EQ(top1(compared({{1, 3, 3}}, {{1, 2, 3}})), (Agreement{0, 1}));

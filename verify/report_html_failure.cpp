@@ -11,6 +11,8 @@
 namespace octlm::verify::html {
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr std::size_t kShown = 2;  // so that the trust line stays on the first screen
 
 struct Breakage {
@@ -21,9 +23,21 @@ struct Breakage {
   bool full_held = false, full_broke = false, other_broke = false, not_finite = false;
 };
 
-std::optional<std::int64_t> position_of(const ComparisonResult& comparison) {
+// The first position whose error exceeds the bound that was broken, where the record tells; else
+// the position of the largest error.
+std::optional<std::int64_t> position_of(const ComparisonResult& comparison,
+                                        const CriterionResult* by) {
   const Measurement* measured = comparison.measurement();
   if (!measured) return std::nullopt;
+  const double* limit = by ? std::get_if<double>(&by->limit) : nullptr;
+  const Json& rising = member(measured->record, "rising");
+  if (limit && by->metric == "max_abs_error@1" && rising.is_array()) {
+    for (const Json& rise : rising) {
+      if (!rise.is_array() || rise.size() != 2) break;
+      const auto error = number_of(rise[1]);
+      if (error && *error > *limit) return integer_of(rise[0]);
+    }
+  }
   return integer_of(member(member(measured->record, "worst"), "position"));
 }
 
@@ -43,7 +57,7 @@ Breakage breakage_of(const ExperimentResult& experiment) {
     ++found.broke;
     (full ? found.full_broke : found.other_broke) = true;
     found.not_finite |= is_not_finite(comparison);
-    const auto position = position_of(comparison);
+    const auto position = position_of(comparison, one.by);
     const bool earlier =
         !found.first || (position && (!found.position || *position < *found.position));
     if (!earlier) continue;
@@ -116,8 +130,8 @@ std::string failed_panel(const RunResult& run, const ExperimentResult& experimen
          (found.position ? "<b>" + std::to_string(*found.position) + "</b>" : "not recorded") +
              " in " + name_markup(key_text(found.first->key)) +
              (found.broke > 1 && !found.not_finite
-                  ? " <span class=\"quiet\">(the earliest of the worst positions of " +
-                        std::to_string(found.broke) + " comparisons)</span>"
+                  ? " <span class=\"quiet\">(the earliest in " + std::to_string(found.broke) +
+                        " comparisons)</span>"
                   : "")},
         {"prefill or decode", prose_markup(phase_of(*found.first, found.position))},
         {"module", "not localised"},

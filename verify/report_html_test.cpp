@@ -261,6 +261,20 @@ TEST(Html, AFailureIsTracedAsFarAsTheRecordGoes) {
               HasSubstr("--device cpu</code> and the --model of"));
 }
 
+TEST(Html, TheFirstBadPositionIsThatOfTheBoundNotOfTheLargestError) {
+  ComparisonResult one = compared(key("a"), 2e-3);
+  auto& record = std::get<Measurement>(one.outcome).record;
+  record["rising"] = {{0, 1e-5}, {3, 1.5e-3}, {6, 2e-3}};
+  EXPECT_THAT(html::failure_section(run_of({experiment("EXP-1", {one})})),
+              HasSubstr("<b>3</b> in"));
+  record["rising"] = {{0, 1e-5}, {6, 2e-3}};
+  EXPECT_THAT(html::failure_section(run_of({experiment("EXP-1", {one})})),
+              HasSubstr("<b>6</b> in"));
+  record["rising"] = "strange";
+  EXPECT_THAT(html::failure_section(run_of({experiment("EXP-1", {one})})),
+              HasSubstr("<b>6</b> in"));
+}
+
 // What is offered to be pasted into a shell comes from no file.
 TEST(Html, AnIdThatIsNoWordIsNoCommand) {
   ExperimentResult one = experiment("EXP-1", {compared(key("a"), 2e-3)});

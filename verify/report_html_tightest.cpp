@@ -29,6 +29,12 @@ std::string token_markup(const Json& place) {
   return markup;
 }
 
+// What the text up to that position ends with.
+std::string context_markup(const Json& place) {
+  const std::string text = string_of(member(place, "context"));
+  return text.empty() ? "not recorded" : "<q><bdi>…" + name_markup(text) + "</bdi></q>";
+}
+
 std::string top5_table(const char* title, const Json& list, const Json& other) {
   std::string text = std::string("<table class=\"numbers\"><caption>") + title +
                      "</caption><thead><tr><th>token</th><th>value</th></tr></thead><tbody>";
@@ -67,6 +73,7 @@ std::string place_facts(const ExperimentResult& experiment, const ComparisonResu
   const auto ulps = integer_of(member(worst, "ulps"));
   return facts({{"position", position ? std::to_string(*position) : "not recorded"},
                 {"token", token_markup(worst)},
+                {"after", context_markup(worst)},
                 {"subject", exact_markup(member(worst, "subject"))},
                 {"reference", exact_markup(member(worst, "reference"))},
                 {"ulps apart", ulps ? std::to_string(*ulps) : std::string("none to count")}});

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "model/chat_template/chat_template.h"
-#include "model/tokenizer/tokenizer.h"
 
 namespace octlm::experiments {
 namespace {
@@ -60,8 +59,8 @@ bool has_words(const TokenCase& token_case) { return token_case.chat || !token_c
 
 }  // namespace
 
-std::optional<verify::NotRun> fill_token_ids(std::vector<TokenCase>& cases,
-                                             const fs::path& folder) {
+std::optional<verify::NotRun> fill_token_ids(std::vector<TokenCase>& cases, const fs::path& folder,
+                                             std::optional<model::Tokenizer>* words) {
   if (std::ranges::none_of(cases, has_words)) return std::nullopt;
   if (!fs::exists(folder / "tokenizer.json")) {
     const auto needing =
@@ -72,7 +71,7 @@ std::optional<verify::NotRun> fill_token_ids(std::vector<TokenCase>& cases,
             " has no tokenizer.json; give the ids, or a checkpoint with its tokenizer",
         "weights"};
   }
-  const auto tokenizer = model::Tokenizer::load(folder);
+  auto tokenizer = model::Tokenizer::load(folder);
   std::optional<model::ChatTemplate> chat_template;
   if (std::ranges::any_of(cases, [](const TokenCase& one) { return one.chat.has_value(); })) {
     chat_template = model::ChatTemplate::load(folder);
@@ -85,6 +84,7 @@ std::optional<verify::NotRun> fill_token_ids(std::vector<TokenCase>& cases,
       throw verify::SpecError("case \"" + token_case.name + "\": " + error.what());
     }
   }
+  if (words != nullptr) words->emplace(std::move(tokenizer));
   return std::nullopt;
 }
 

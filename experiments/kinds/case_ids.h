@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/kinds/spec_parts.h"
+#include "model/tokenizer/tokenizer.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
@@ -15,7 +16,9 @@ namespace octlm::experiments {
 // rendered. Without a tokenizer.json in the folder given ids stay as they are, and a case without
 // any is NotRun. Throws verify::SpecError when the spec's ids are not those of its text or chat,
 // when a chat's rendering is not the text beside it, and when a text is refused.
+// `words`, when given, receives the tokenizer if one was needed.
 std::optional<verify::NotRun> fill_token_ids(std::vector<TokenCase>& cases,
-                                             const std::filesystem::path& folder);
+                                             const std::filesystem::path& folder,
+                                             std::optional<model::Tokenizer>* words = nullptr);
 
 }  // namespace octlm::experiments

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "experiments/kinds/token_text.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
 #include "verify/strict_json.h"
 
@@ -107,6 +108,32 @@ TEST(CaseIds, AnEmptyPromptIsRefused) {
   const Checkpoint checkpoint;
   std::ofstream(checkpoint.folder.path() / "tokenizer_config.json") << R"({"chat_template": "{{ messages[0].content }}"})";
   EXPECT_THROW(fill_token_ids(cases, checkpoint.folder.path()), verify::SpecError);
+}
+
+// What stands beside the numbers of a record, for people.
+TEST(TokenText, IsOfTheTokensAndOfWhatComesBefore) {
+  const Checkpoint checkpoint;
+  const auto tokenizer = model::Tokenizer::load(checkpoint.folder.path());
+  const std::vector<std::int32_t> ids = {257, 256, 60, 115, 62, 258};
+  nlohmann::json worst = {{"position", 2}, {"token_id", 256},
+                          {"subject_top5", {{{"token_id", 115}, {"value", 1.0}}}},
+                          {"reference_top5", {{{"token_id", 200}, {"value", 1.0}}}}};
+  add_token_text(worst, ids, tokenizer);
+  EXPECT_EQ(worst["text"], "ab");
+  EXPECT_EQ(worst["context"], "<s>ab<");
+  EXPECT_EQ(worst["subject_top5"][0]["text"], "s");
+  EXPECT_EQ(worst["reference_top5"][0]["text"], "\xEF\xBF\xBD") << "a byte that is no character";
+}
+
+TEST(TokenText, OfALongPromptOnlyTheEnd) {
+  const Checkpoint checkpoint;
+  const auto tokenizer = model::Tokenizer::load(checkpoint.folder.path());
+  std::vector<std::int32_t> ids(40, 'x');
+  ids[39] = 'y';
+  nlohmann::json worst = {{"position", 39}, {"token_id", 'z'}, {"subject_top5", nlohmann::json::array()},
+                          {"reference_top5", nlohmann::json::array()}};
+  add_token_text(worst, ids, tokenizer);
+  EXPECT_EQ(worst["context"], "xxxxxxxxxxxy");
 }
 
 }  // namespace

@@ -188,6 +188,10 @@ verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& re
   record["calls"] = {{"subject", calls_json(subject_session->calls())},
                      {"reference", calls_json(reference_session->calls())}};
   if (const auto worst = lock_step.metrics().worst()) record["worst"] = verify::place_json(*worst);
+  record["rising"] = nlohmann::json::array();
+  for (const auto& rise : lock_step.metrics().rising()) {
+    record["rising"].push_back({rise.row, rise.max_abs_error});
+  }
   record["seconds"] = {{"subject", subject_seconds},
                        {"reference", lock_step.reference_seconds()}};
   record["peak_bytes"] = {{"subject", subject.engine.peak_bytes()},

@@ -8,6 +8,7 @@
 #include "experiments/kinds/logit_comparison.h"
 #include "experiments/kinds/prompt_files.h"
 #include "experiments/kinds/spec_parts.h"
+#include "experiments/kinds/token_text.h"
 #include "verify/metrics.h"
 
 namespace octlm::experiments {
@@ -46,7 +47,7 @@ class LogitParity final : public verify::Experiment {
                                               .device = device});
     if (auto* absent = std::get_if<verify::NotRun>(&subject)) return *absent;
     require_files(folder, model_);
-    if (auto absent = fill_token_ids(cases_, folder)) return absent;
+    if (auto absent = fill_token_ids(cases_, folder, &words_)) return absent;
     auto reference = environment_.open_reference({.engine = reference_part_.engine,
                                                   .folder = folder,
                                                   .model = model_,
@@ -74,6 +75,7 @@ class LogitParity final : public verify::Experiment {
     const LogitSide reference{*reference_, {token_case->token_ids, reference::Path::full(), {}}};
     if (auto reason = unsupported(subject, reference)) return *reason;
     auto measurement = compare_logits(subject, reference);
+    if (words_) add_token_text(measurement.record["worst"], token_case->token_ids, *words_);
     measurement.record["model"] = model_.id;
     measurement.record["ids_from"] = token_case->ids_from;
     return measurement;
@@ -90,6 +92,7 @@ class LogitParity final : public verify::Experiment {
   ReferencePart reference_part_;
   SubjectPart subject_part_;
   std::vector<TokenCase> cases_;
+  std::optional<model::Tokenizer> words_;  // when the cases have text
   std::unique_ptr<reference::Engine> subject_;
   std::unique_ptr<reference::Engine> reference_;
   nlohmann::json checkpoint_;
