@@ -7,7 +7,7 @@ set(octlm_package ${CMAKE_INSTALL_LIBDIR}/cmake/octlm)
 set_target_properties(octlm_verify PROPERTIES EXPORT_NAME verify)
 install(TARGETS octlm_verify octlm_code_hash EXPORT octlm_verify
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT verify
-  # Included as "verify/metrics.h"; not into include/ itself, where other people have a verify/.
+  # Included as "verify/metrics/metrics.h"; not into include/ itself, where other people have a verify/.
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/octlm COMPONENT verify)
 install(EXPORT octlm_verify NAMESPACE octlm:: FILE octlm-verify.cmake
   DESTINATION ${octlm_package} COMPONENT verify)

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "verify/kind.h"
-#include "verify/project.h"
+#include "verify/ledger/project.h"
 #include "verify/spec.h"
 
 namespace octlm::experiments {

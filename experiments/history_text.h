@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "verify/amendment.h"
-#include "verify/journal.h"
-#include "verify/ledger.h"
+#include "verify/ledger/amendment.h"
+#include "verify/ledger/journal.h"
+#include "verify/ledger/ledger.h"
 
 namespace octlm::experiments {
 

@@ -8,8 +8,8 @@
 
 #include "experiments/commands/commands.h"
 #include "reference/python.h"
-#include "verify/escape.h"
-#include "verify/ledger.h"
+#include "verify/report/escape.h"
+#include "verify/ledger/ledger.h"
 #include "verify/provenance.h"
 #include "verify/runner.h"
 #include "verify/strict_json.h"

@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "verify/metric_value.h"
+#include "verify/metrics/metric_value.h"
 #include "verify/spec.h"
 
 namespace octlm::verify {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "verify/kind.h"
-#include "verify/metric_value.h"
+#include "verify/metrics/metric_value.h"
 #include "verify/spec.h"
 
 namespace octlm::verify {
@@ -74,7 +74,7 @@ struct Judgement {
 
 // What the ledger and the journal say of a result: why it may be believed, or not.
 struct Trust {
-  // How often this spec was run by this code on a device, this time included (verify/journal.h).
+  // How often this spec was run by this code on a device, this time included (verify/ledger/journal.h).
   struct Attempts {
     std::int64_t attempt = 0;    // this is the n-th
     std::int64_t failed = 0;     // of which so many failed, this one included

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "verify/output_file.h"
-#include "verify/publish.h"
-#include "verify/report_jsonl.h"
+#include "verify/ledger/publish.h"
+#include "verify/report/jsonl.h"
 
 namespace octlm::verify {
 namespace {

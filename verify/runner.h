@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "verify/kind.h"
-#include "verify/project.h"
-#include "verify/report.h"
+#include "verify/ledger/project.h"
+#include "verify/report/report.h"
 #include "verify/result.h"
 #include "verify/spec.h"
 

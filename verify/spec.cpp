@@ -6,7 +6,7 @@
 
 #include "verify/canonical_json.h"
 #include "verify/kind.h"
-#include "verify/metrics.h"
+#include "verify/metrics/metrics.h"
 #include "verify/sha256.h"
 
 namespace octlm::verify {

@@ -1,5 +1,5 @@
 // octlm audit: do ledger, specs, published reports and journal fit together?
-#include "verify/audit.h"
+#include "verify/ledger/audit.h"
 
 #include <iostream>
 

@@ -10,9 +10,9 @@
 #include "experiments/history_text.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
-#include "verify/registration.h"
+#include "verify/ledger/registration.h"
 #include "verify/runner.h"
-#include "verify/standing.h"
+#include "verify/ledger/standing.h"
 
 namespace octlm::experiments {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "experiments/commands/commands.h"
-#include "verify/escape.h"
+#include "verify/report/escape.h"
 #include "verify/read_back.h"
-#include "verify/run_difference.h"
+#include "verify/report/run_difference.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {

@@ -7,9 +7,9 @@
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
 #include "experiments/selection.h"
-#include "verify/metrics.h"
+#include "verify/metrics/metrics.h"
 #include "verify/runner.h"
-#include "verify/standing.h"
+#include "verify/ledger/standing.h"
 
 namespace octlm::experiments {
 namespace {

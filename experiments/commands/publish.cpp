@@ -1,5 +1,5 @@
 // octlm publish DIR: a run becomes part of the project's record.
-#include "verify/publish.h"
+#include "verify/ledger/publish.h"
 
 #include <iostream>
 #include <memory>

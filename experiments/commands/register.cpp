@@ -6,9 +6,9 @@
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
-#include "verify/registration.h"
+#include "verify/ledger/registration.h"
 #include "verify/runner.h"
-#include "verify/standing.h"
+#include "verify/ledger/standing.h"
 
 namespace octlm::experiments {
 namespace {

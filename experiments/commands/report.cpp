@@ -4,8 +4,8 @@
 
 #include "experiments/checked_spec.h"
 #include "experiments/commands/commands.h"
-#include "verify/escape.h"
-#include "verify/rendering.h"
+#include "verify/report/escape.h"
+#include "verify/report/rendering.h"
 #include "verify/run_file.h"
 #include "verify/runner.h"
 

@@ -15,7 +15,7 @@
 #include "reference/command_words.h"
 #include "reference/process.h"
 #include "verify/provenance.h"
-#include "verify/report_console.h"
+#include "verify/report/console.h"
 #include "verify/run_file.h"
 #include "verify/runner.h"
 #include "verify/sha256.h"

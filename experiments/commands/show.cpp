@@ -8,11 +8,11 @@
 #include "experiments/history_text.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
-#include "verify/anchors.h"
-#include "verify/journal.h"
-#include "verify/registration.h"
+#include "verify/ledger/anchors.h"
+#include "verify/ledger/journal.h"
+#include "verify/ledger/registration.h"
 #include "verify/runner.h"
-#include "verify/standing.h"
+#include "verify/ledger/standing.h"
 
 namespace octlm::experiments {
 namespace {

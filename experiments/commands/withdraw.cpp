@@ -4,7 +4,7 @@
 
 #include "experiments/checked_spec.h"
 #include "experiments/commands/commands.h"
-#include "verify/registration.h"
+#include "verify/ledger/registration.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {

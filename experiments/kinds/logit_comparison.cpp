@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reference/sha256.h"
-#include "verify/metrics.h"
+#include "verify/metrics/metrics.h"
 
 namespace octlm::experiments {
 namespace {

@@ -22,7 +22,7 @@ struct LogitSide {
 // position, or is not among its capabilities. nullopt when both can.
 std::optional<verify::NotRun> unsupported(const LogitSide& subject, const LogitSide& reference);
 
-// Runs both sides in lock-step and measures every metric of verify/metrics.h over all positions. The
+// Runs both sides in lock-step and measures every metric of verify/metrics/metrics.h over all positions. The
 // record holds the fields that docs/results.md lists for a `comparison` of logits: subject, reference,
 // positions, calls, worst, seconds, peak_bytes.
 //

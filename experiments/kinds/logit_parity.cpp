@@ -9,7 +9,7 @@
 #include "experiments/kinds/prompt_files.h"
 #include "experiments/kinds/spec_parts.h"
 #include "experiments/kinds/token_text.h"
-#include "verify/metrics.h"
+#include "verify/metrics/metrics.h"
 
 namespace octlm::experiments {
 namespace {

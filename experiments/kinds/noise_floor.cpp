@@ -8,7 +8,7 @@
 #include "experiments/kinds/logit_comparison.h"
 #include "experiments/kinds/prompt_files.h"
 #include "experiments/kinds/spec_parts.h"
-#include "verify/metrics.h"
+#include "verify/metrics/metrics.h"
 
 namespace octlm::experiments {
 namespace {

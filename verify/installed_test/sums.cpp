@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "verify/metrics.h"
+#include "verify/metrics/metrics.h"
 #include "verify/runner.h"
 
 namespace verify = octlm::verify;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "verify/kind.h"
-#include "verify/metrics.h"
+#include "verify/metrics/metrics.h"
 #include "verify/runner.h"
 #include "verify/spec.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "verify/criteria.h"
-#include "verify/metric_value.h"
+#include "verify/metrics/metric_value.h"
 #include "verify/runner.h"
 #include "verify/testing/fake_experiment.h"
 

@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 
-#include "verify/audit.h"
-#include "verify/publish.h"
-#include "verify/registration.h"
-#include "verify/standing.h"
+#include "verify/ledger/audit.h"
+#include "verify/ledger/publish.h"
+#include "verify/ledger/registration.h"
+#include "verify/ledger/standing.h"
 #include "verify/testing/fake_experiment.h"
 
 namespace octlm::verify::testing {

@@ -1,0 +1,91 @@
+#include "verify/ledger/attempt_log.h"
+
+#include "verify/ledger/standing.h"
+
+namespace octlm::verify {
+namespace {
+
+// A run among the reports is known by its name, any other by its path.
+std::string run_name(const std::filesystem::path& folder, const Project& project) {
+  const auto whole = std::filesystem::weakly_canonical(folder);
+  const bool ours = whole.parent_path() == std::filesystem::weakly_canonical(project.reports());
+  return ours ? whole.filename().string() : whole.string();
+}
+
+}  // namespace
+
+AttemptLog::AttemptLog(std::optional<Project> project) : project_(std::move(project)) {
+  if (!project_) return;
+  ledger_ = read_ledger(project_->ledger());
+  require_valid(ledger_, project_->ledger().string());
+  anchors_ = read_anchors(*project_);
+}
+
+std::optional<std::string> AttemptLog::ledger_head() const {
+  return project_ ? std::optional(ledger_.head()) : std::nullopt;
+}
+
+Trust AttemptLog::trust(const Spec& spec) const {
+  const Chain& chain = ledger_.chain(spec.id);
+  Trust trust = standing(chain, spec.sha256);
+  if (!chain.empty()) trust.anchored = is_anchored(chain, anchors_);
+  return trust;
+}
+
+void AttemptLog::start_run(const std::filesystem::path& folder, const std::string& code_sha256) {
+  if (project_) run_ = run_name(folder, *project_);
+  code_sha256_ = code_sha256;
+}
+
+AttemptKey AttemptLog::key(const Spec& spec, const std::string& device) const {
+  return {spec.sha256, code_sha256_, device};
+}
+
+void AttemptLog::begin(const Spec& spec, const std::string& device, Trust& trust) {
+  if (!project_) return;
+  const Journal before = read_journal(project_->journal());
+  const Attempt* earlier = before.last(run_, spec.id, device);
+  const std::string intent =
+      append_intent(project_->journal(), {.key = key(spec, device),
+                                          .experiment = spec.id,
+                                          .measures = spec.measures,
+                                          .run = run_,
+                                          .label = trust.label,
+                                          .entry = trust.entry,
+                                          .resumes = earlier ? earlier->sha256 : ""});
+  trust.attempts[device].intent = intent;
+  recount(spec, trust);
+}
+
+void AttemptLog::take_up(const Spec& spec, const std::string& device, Trust& trust) {
+  if (!project_) return;
+  const Journal journal = read_journal(project_->journal());
+  const Attempt* earlier = journal.last(run_, spec.id, device);
+  if (earlier == nullptr) return begin(spec, device, trust);
+  trust.attempts[device].intent = earlier->sha256;
+  recount(spec, trust);
+}
+
+void AttemptLog::recount(const Spec& spec, Trust& trust) const {
+  if (!project_) return;
+  const Journal journal = read_journal(project_->journal());
+  for (auto& [device, attempts] : trust.attempts) {
+    attempts = journal.count(key(spec, device), attempts.intent);
+  }
+}
+
+void AttemptLog::end(const Spec& spec, const Judgement& judgement, Trust& trust) {
+  if (!project_) return;
+  const Journal journal = read_journal(project_->journal());
+  for (const DeviceResult& device : judgement.devices) {
+    const auto attempts = trust.attempts.find(device.device);
+    if (attempts == trust.attempts.end()) continue;
+    const Attempt* attempt = journal.find(attempts->second.intent);
+    if (attempt != nullptr && attempt->result) continue;
+    append_result(project_->journal(), attempts->second.intent,
+                  {verdict_name(device.verdict), device.comparisons});
+  }
+  recount(spec, trust);
+}
+
+}  // namespace octlm::verify

@@ -1,0 +1,162 @@
+// The published reports against the ledger.
+#include <map>
+#include <set>
+
+#include "verify/ledger/audit.h"
+#include "verify/run_file.h"
+#include "verify/sha256.h"
+#include "verify/ledger/standing.h"
+#include "verify/strict_json.h"
+
+namespace octlm::verify {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Lines = std::vector<const LedgerLine*>;
+
+class ReportAudit {
+ public:
+  ReportAudit(const fs::path& folder, const Lines& lines, const Ledger& ledger,
+              std::vector<Finding>& findings)
+      : folder_(folder), lines_(lines), ledger_(ledger), findings_(findings) {}
+
+  void run() {
+    if (lines_.empty()) return fault("no line of the ledger names this report");
+    const Json& artefacts = lines_.front()->fields["artefacts"];
+    for (const LedgerLine* line : lines_) {
+      if (line->fields["artefacts"] != artefacts) fault(line->text() + " names other digests");
+    }
+    check_files(artefacts);
+    try {
+      check_results(read_run_file(folder_));
+    } catch (const SpecError& error) {
+      fault(error.what());
+    } catch (const Json::exception& error) {
+      fault(std::string("results.jsonl is not as a run writes it: ") + error.what());
+    }
+  }
+
+ private:
+  void fault(const std::string& what) {
+    findings_.push_back({true, "reports/published/" + folder_.filename().string(), what});
+  }
+
+  void check_files(const Json& artefacts) {
+    for (const auto& [name, digest] : artefacts.items()) {
+      const fs::path file = folder_ / fs::path(name).filename();
+      if (!fs::is_regular_file(fs::symlink_status(file))) {
+        fault(name + " is gone");
+      } else if (sha256_file(file) != digest) {
+        fault(name + " was edited: its sha256 is not that of the ledger");
+      }
+    }
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      if (!artefacts.contains(name)) fault(name + " was added: the ledger does not name it");
+    }
+  }
+
+  const LedgerLine* line_of(const std::string& experiment) const {
+    for (const LedgerLine* line : lines_) {
+      if (line->experiment == experiment) return line;
+    }
+    return nullptr;
+  }
+
+  void check_results(const RunFile& run) {
+    std::set<std::string> seen;
+    for (const Json* experiment : run.of_type("experiment")) {
+      const std::string id = experiment->at("id");
+      seen.insert(id);
+      const LedgerLine* line = line_of(id);
+      if (line == nullptr) {
+        fault(id + " is in the report, and no line of the ledger publishes it");
+      } else {
+        check_experiment(*experiment, *line, run.run());
+      }
+    }
+    for (const LedgerLine* line : lines_) {
+      if (!seen.contains(line->experiment)) fault(line->text() + " has no result in the report");
+    }
+  }
+
+  void check_experiment(const Json& experiment, const LedgerLine& line, const Json& run) {
+    const std::string& id = line.experiment;
+    for (const char* key : {"verdict", "devices", "label", "spec_sha256"}) {
+      if (experiment.at(key) != line.fields[key]) {
+        fault(id + ": its " + key + " is not that of the ledger");
+      }
+    }
+    const auto then = chain_until(ledger_.chain(id), experiment.at("trust").at("entry"));
+    if (then.empty()) return;  // audit_anchors says so
+    if (standing(then, experiment.at("spec_sha256")).label != experiment.at("label")) {
+      fault(id + ": its label is not what the ledger said then");
+    }
+    if (run.at("started") < then.back().time) {
+      fault(id + ": was run before " + then.back().text() + ", on which it rests");
+    }
+    check_attempts(id, experiment);
+  }
+
+  void check_attempts(const std::string& id, const Json& experiment) {
+    const Json& attempts = experiment.at("trust").at("attempts");
+    for (const auto& [device, verdict] : experiment.at("devices").items()) {
+      if (verdict == "not_run") continue;
+      if (!attempts.contains(device) || attempts.at(device).at("intent") == "") {
+        fault(id + " on " + device + ": a result without intent");
+      } else if (verdict == "pass" && attempts.at(device).at("failed") > 0) {
+        fault(id + " on " + device + ": a pass after a fail with equal code");
+      }
+    }
+  }
+
+  const fs::path& folder_;
+  const Lines& lines_;
+  const Ledger& ledger_;
+  std::vector<Finding>& findings_;
+};
+
+// A pass that was published after a fail of the same spec, code and device.
+void check_repeats(const Chain& chain, std::vector<Finding>& findings) {
+  std::map<std::string, std::string> failed;  // key -> run
+  for (const LedgerLine& line : chain) {
+    if (line.entry != "publish") continue;
+    for (const auto& [device, verdict] : line.fields["devices"].items()) {
+      const std::string key = line.fields["spec_sha256"].get<std::string>() +
+                              line.fields["code_sha256"].get<std::string>() + device;
+      if (verdict == "fail") failed.emplace(key, line.fields["run"]);
+      if (verdict == "pass" && failed.contains(key)) {
+        findings.push_back({true, line.experiment,
+                            line.text() + " publishes a pass on " + device + " after a fail in " +
+                                failed[key] + " with equal code: that is no pass"});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void audit_published(const Project& project, const Ledger& ledger, std::vector<Finding>& findings) {
+  std::map<std::string, Lines> runs;
+  for (const auto& [experiment, chain] : ledger.chains) {
+    for (const LedgerLine& line : chain) {
+      if (line.entry == "publish") runs[line.fields["run"]].push_back(&line);
+    }
+    check_repeats(chain, findings);
+  }
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(project.published(), error)) {
+    if (entry.is_directory()) runs.try_emplace(entry.path().filename().string());
+  }
+  for (const auto& [run, lines] : runs) {
+    const fs::path folder = project.published() / fs::path(run).filename();
+    if (!fs::is_directory(folder)) {
+      findings.push_back({true, "reports/published/" + run, "is gone, and the ledger names it"});
+    } else {
+      ReportAudit(folder, lines, ledger, findings).run();
+    }
+  }
+}
+
+}  // namespace octlm::verify

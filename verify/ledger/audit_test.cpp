@@ -1,0 +1,468 @@
+// What a person can do wrong, or try, and what the audit says of it.
+#include "verify/ledger/audit.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "verify/sha256.h"
+#include "verify/testing/temporary_project.h"
+
+namespace octlm::verify {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+using ::testing::Not;
+
+namespace fs = std::filesystem;
+
+class Register : public testing::TemporaryProject {
+ protected:
+  std::string refusal(const std::function<void()>& action) {
+    const auto before = ledger_lines();
+    const std::string what = message_of<std::invalid_argument>(action);
+    EXPECT_EQ(ledger_lines(), before) << "nothing is written";
+    return what;
+  }
+};
+
+TEST_F(Register, MakesAClaimConfirmatory) {
+  const Spec spec = write(document("EXP-1"));
+  EXPECT_EQ(trust(spec).label, "unregistered");
+  register_claim(project_, spec, {});
+  const Trust is = trust(spec);
+  EXPECT_EQ(is.label, "confirmatory");
+  EXPECT_TRUE(is.counts());
+  EXPECT_EQ(is.registered_time.size(), 20U);
+  EXPECT_EQ(is.registered_commit, "unknown");  // no repository here
+  EXPECT_EQ(is.amendments, 0);
+  EXPECT_FALSE(is.prior_results);
+}
+
+TEST_F(Register, PriorResultsMakeItAReplication) {
+  const Spec spec = registered("EXP-1", {.declared = true, .source = "published record"});
+  EXPECT_EQ(trust(spec).label, "replication");
+  EXPECT_TRUE(trust(spec).counts());
+  EXPECT_EQ(trust(spec).prior_source, "published record");
+}
+
+TEST_F(Register, RefusesAnIdTwice) {
+  const Spec spec = registered("EXP-1");
+  EXPECT_THAT(refusal([&] { register_claim(project_, spec, {}); }),
+              HasSubstr("registered already"));
+}
+
+TEST_F(Register, RefusesADeclarationWithoutSource) {
+  EXPECT_THAT(refusal([&] { registered("EXP-1", {.declared = true, .source = " "}); }),
+              HasSubstr("--source"));
+}
+
+// The numbers were seen, under this id or another: then they are prior results.
+TEST_F(Register, RefusesNoneWhenTheJournalKnowsBetter) {
+  const Spec first = write(document("EXP-1"));
+  run_once(first, 0.5);
+  auto same = document("EXP-2");
+  same["criteria"][0]["at_most"] = 0.6;
+  const Spec second = write(same);
+  auto other = document("EXP-3");
+  other["cases"][0]["token_ids"] = {7};
+  const Spec third = write(other);
+  for (const Spec& spec : {first, second}) {
+    EXPECT_THAT(refusal([&] { register_claim(project_, spec, {}); }),
+                HasSubstr("such results are in reports/journal.jsonl"));
+  }
+  register_claim(project_, third, {});
+  register_claim(project_, second, {.declared = true, .source = "EXP-1"});
+  EXPECT_EQ(trust(second).label, "replication");
+  EXPECT_EQ(trust(second).prior_source, "EXP-1; seen in reports/journal.jsonl");
+}
+
+TEST_F(Register, AnEditedSpecIsUnregisteredUntilItIsAmended) {
+  registered("EXP-1");
+  auto changed = document("EXP-1");
+  changed["criteria"][0]["at_most"] = 0.5;
+  const Spec spec = write(changed);
+  EXPECT_EQ(trust(spec).label, "unregistered");
+  EXPECT_THAT(trust(spec).why, HasSubstr("octlm amend"));
+  EXPECT_TRUE(amend_claim(project_, spec, "tighter").narrows());
+  EXPECT_EQ(trust(spec).label, "confirmatory");
+  EXPECT_EQ(trust(spec).amendments, 1);
+  EXPECT_EQ(trust(spec).last_amendment, "narrowing");
+}
+
+TEST_F(Register, ALooseningBeforeAnyResultStaysConfirmatory) {
+  registered("EXP-1");
+  auto looser = document("EXP-1");
+  looser["criteria"][0]["at_most"] = 2.0;
+  EXPECT_EQ(trust(amended(looser)).label, "confirmatory");
+}
+
+TEST_F(Register, ALooseningAfterResultsIsExploratoryForGood) {
+  const Spec first = registered("EXP-1");
+  run_once(first, 1.5);
+  auto looser = document("EXP-1");
+  looser["criteria"][0]["at_most"] = 2.0;
+  EXPECT_EQ(trust(amended(looser)).label, "exploratory");
+  looser["criteria"][0]["at_most"] = 0.1;
+  const Spec again = amended(looser);
+  EXPECT_EQ(trust(again).label, "exploratory");
+  EXPECT_FALSE(trust(again).counts());
+}
+
+TEST_F(Register, ALooseningOfAReplicationIsExploratory) {
+  registered("EXP-1", {.declared = true, .source = "published record"});
+  auto looser = document("EXP-1");
+  looser["cases"].push_back({{"name", "b"}, {"token_ids", {4}}});
+  looser["must_catch"].clear();
+  EXPECT_EQ(trust(amended(looser)).label, "exploratory");
+}
+
+TEST_F(Register, RefusesAmendmentsOfNothing) {
+  EXPECT_THAT(refusal([&] { amended(document("EXP-1")); }), HasSubstr("not registered"));
+  registered("EXP-1");
+  EXPECT_THAT(refusal([&] { amended(document("EXP-1")); }), HasSubstr("did not change"));
+  auto changed = document("EXP-1");
+  changed["title"] = "Another";
+  const Spec spec = write(changed);
+  EXPECT_THAT(refusal([&] { amend_claim(project_, spec, " "); }), HasSubstr("--reason"));
+}
+
+TEST_F(Register, AWithdrawnClaimCountsNoMore) {
+  const Spec spec = registered("EXP-1");
+  withdraw_claim(project_, "EXP-1", "a mistake");
+  EXPECT_EQ(trust(spec).label, "unregistered");
+  EXPECT_EQ(trust(spec).why, "withdrawn: a mistake");
+  EXPECT_THAT(refusal([&] { withdraw_claim(project_, "EXP-1", "again"); }),
+              HasSubstr("was withdrawn"));
+  EXPECT_THAT(refusal([&] { register_claim(project_, spec, {}); }),
+              HasSubstr("registered already"));
+  EXPECT_THAT(refusal([&] { withdraw_claim(project_, "EXP-9", "x"); }),
+              HasSubstr("not registered"));
+}
+
+// --- publish
+// --------------------------------------------------------------------------------------------
+
+class Published : public testing::TemporaryProject {
+ protected:
+  Published() {
+    spec_ = registered("EXP-1");
+    run_ = run_once(spec_, 0.5).info.folder;
+  }
+  fs::path publish() { return publish_run(project_, run_).folder; }
+
+  Spec spec_;
+  fs::path run_;
+};
+
+TEST_F(Published, ARunFitsTheLedger) {
+  const fs::path folder = publish();
+  EXPECT_EQ(testing::text_of(folder / "results.jsonl"), testing::text_of(run_ / "results.jsonl"));
+  const auto line = nlohmann::json::parse(ledger_lines().back());
+  EXPECT_EQ(line["entry"], "publish");
+  EXPECT_EQ(line["verdict"], "pass");
+  EXPECT_EQ(line["artefacts"].size(), std::size(kArtefacts));
+  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(notes(), IsEmpty()) << "it anchors its claim";
+}
+
+TEST_F(Published, DoesNotTellWhereTheCheckoutWas) {
+  for (const std::string& line : lines(run_ / "results.jsonl")) {
+    const auto json = nlohmann::json::parse(line);
+    if (json["type"] == "experiment") {
+      EXPECT_EQ(json["spec"], "experiments/registered/EXP-1.json");
+    }
+    EXPECT_THAT(line, Not(HasSubstr(project_.root.string())));
+  }
+}
+
+TEST_F(Published, RefusesWhatIsNotInTheLedgerOrTheJournal) {
+  const auto refused = [&](const fs::path& folder) {
+    const auto before = ledger_lines();
+    const std::string what =
+        message_of<std::invalid_argument>([&] { publish_run(project_, folder); });
+    EXPECT_EQ(ledger_lines(), before);
+    EXPECT_FALSE(fs::exists(project_.published() / folder.filename()));
+    return what;
+  };
+  EXPECT_THAT(refused(run_once(write(document("EXP-2")), 0.5).info.folder),
+              HasSubstr("EXP-2 is unregistered"));
+  fs::remove(project_.journal());
+  EXPECT_THAT(refused(run_), HasSubstr("the journal has no finished attempt"));
+  EXPECT_THAT(refused(project_.root / "nowhere"), HasSubstr("nowhere"));
+}
+
+TEST_F(Published, RefusesAnotherVerdictThanTheJournals) {
+  replace(run_ / "results.jsonl", "\"devices\":{\"cpu\":\"pass\"}",
+          "\"devices\":{\"cpu\":\"error\"}");
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { publish(); }), HasSubstr("another verdict"));
+}
+
+TEST_F(Published, RefusesTwiceAndUnfinished) {
+  publish();
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { publish(); }), HasSubstr("exists already"));
+  const fs::path killed = project_.reports() / "killed";
+  fs::create_directory(killed);
+  write_lines(killed / "results.jsonl", {lines(run_ / "results.jsonl").front()});
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { publish_run(project_, killed); }),
+              HasSubstr("did not end"));
+}
+
+// What `publish` says when no file may grow beyond so many bytes: a disk that is full.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &old_);
+    old_handler_ = signal(SIGXFSZ, SIG_IGN);
+    const rlimit tight = {.rlim_cur = bytes, .rlim_max = old_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &tight);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    signal(SIGXFSZ, old_handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit old_ = {};
+  sighandler_t old_handler_ = SIG_DFL;
+};
+
+TEST_F(Published, IsTakenBackWhenTheLedgerCannotBeWritten) {
+  for (const char* rendering : {"summary.md", "junit.xml", "report.html"}) {
+    fs::remove(run_ / rendering);
+  }
+  for (int i = 2; i < 8; ++i)
+    registered("EXP-" + std::to_string(i), {.declared = true, .source = "EXP-1"});
+  const auto size = fs::file_size(project_.ledger());
+  ASSERT_GT(size, fs::file_size(run_ / "results.jsonl")) << "only the ledger meets the limit";
+  std::string what;
+  {
+    const FileSizeLimit limit(size + 100);
+    what = message_of<std::runtime_error>([&] { publish(); });
+  }
+  EXPECT_THAT(what, HasSubstr("ledger.jsonl: cannot be written"));
+  EXPECT_EQ(fs::file_size(project_.ledger()), size);
+  EXPECT_TRUE(fs::is_empty(project_.published()));
+}
+
+TEST_F(Published, LeavesNothingWhenACopyDoesNotFit) {
+  const auto before = ledger_lines();
+  std::string what;
+  {
+    const FileSizeLimit limit(fs::file_size(run_ / "results.jsonl") / 2);
+    what = message_of<std::runtime_error>([&] { publish(); });
+  }
+  EXPECT_THAT(what, HasSubstr("results.jsonl"));
+  EXPECT_EQ(ledger_lines(), before);
+  EXPECT_TRUE(fs::is_empty(project_.published())) << "a partial copy was left";
+}
+
+// --- audit
+// ----------------------------------------------------------------------------------------------
+
+using Tampering = Published;
+
+TEST_F(Tampering, NothingIsFoundWhereNothingWasDone) {
+  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("EXP-1: line 1 (EXP-1, register) is not anchored")));
+}
+
+TEST_F(Tampering, OfALedgerLineIsAFault) {
+  publish();
+  auto all = ledger_lines();
+  replace(project_.ledger(), "\"declared\":false", "\"declared\":true");
+  EXPECT_THAT(faults(), Contains(HasSubstr("experiments/ledger.jsonl: line 2")));
+  write_ledger({all[1], all[0]});
+  EXPECT_THAT(faults(), Contains(HasSubstr("reordered")));
+  write_ledger({all[1]});
+  EXPECT_THAT(faults(), Contains(HasSubstr("follows a line that is not there")));
+  write_ledger({all[0], all[0], all[1]});
+  EXPECT_THAT(faults(), Contains(HasSubstr("inserted")));
+}
+
+// The end of a chain, that the chain itself cannot show.
+TEST_F(Tampering, ALineRemovedAtTheEndIsNamedByTheReport) {
+  publish();
+  const auto all = ledger_lines();
+  write_ledger({all[0]});
+  EXPECT_THAT(faults(), Contains(HasSubstr("no line of the ledger names this report")));
+  write_ledger({});
+  EXPECT_THAT(faults(), Contains(HasSubstr("names a line of the ledger that is not there")));
+}
+
+TEST_F(Tampering, ASpecEditedAfterRegistration) {
+  replace(file_of("EXP-1"), "\"at_most\":1.0", "\"at_most\":5.0");
+  EXPECT_THAT(faults(),
+              ElementsAre(HasSubstr("EXP-1.json: was edited after registration (loosening: "
+                                    "criteria[max_abs_error@1].at_most)")));
+}
+
+TEST_F(Tampering, ProseEditedAfterRegistration) {
+  replace(file_of("EXP-1"), "Yes.", "It depends.");
+  EXPECT_THAT(faults(),
+              ElementsAre(HasSubstr("edited after registration (narrowing: prediction)")));
+}
+
+TEST_F(Tampering, ASpecThatIsGoneOrUnreadable) {
+  fs::remove(file_of("EXP-1"));
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("its file is gone")));
+  std::ofstream(file_of("EXP-1")) << "{";
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("EXP-1.json")));
+}
+
+TEST_F(Tampering, ASpecThatNobodyRegisteredIsNoFault) {
+  write(document("EXP-2"));
+  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(notes(), Contains(HasSubstr("EXP-2.json: is not registered")));
+}
+
+TEST_F(Tampering, APromptFileEdited) {
+  std::ofstream(project_.root / "prompt.json") << "What is two and two?";
+  auto with_prompt = document("EXP-2");
+  with_prompt["cases"].push_back({{"name", "chat"}, {"chat", "prompt.json"}});
+  register_claim(project_, write(with_prompt), {});
+  EXPECT_THAT(faults(), IsEmpty());
+  std::ofstream(project_.root / "prompt.json") << "What is one and one?";
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("a file that it names was edited after registration: "
+                                              "files.prompt.json")));
+}
+
+TEST_F(Tampering, APublishedReportEdited) {
+  const fs::path folder = publish();
+  for (const std::string name : kArtefacts) EXPECT_TRUE(fs::exists(folder / name)) << name;
+  replace(folder / "summary.md", "EXP-1", "EXP-l");
+  replace(folder / "junit.xml", "EXP-1", "EXP-l");
+  replace(folder / "report.html", "EXP-1", "EXP-l");
+  EXPECT_THAT(faults(), ::testing::UnorderedElementsAre(HasSubstr("summary.md was edited"),
+                                                        HasSubstr("junit.xml was edited"),
+                                                        HasSubstr("report.html was edited")));
+}
+
+TEST_F(Tampering, PublishedResultsEdited) {
+  const fs::path folder = publish();
+  replace(folder / "results.jsonl", "\"verdict\":\"pass\"", "\"verdict\":\"fail\"");
+  EXPECT_THAT(faults(),
+              ElementsAre(HasSubstr("results.jsonl was edited"), HasSubstr("its verdict")));
+}
+
+TEST_F(Tampering, FilesAddedToAndRemovedFromAReport) {
+  const fs::path folder = publish();
+  std::ofstream(folder / "index.html") << "<p>all is well";
+  fs::remove(folder / "summary.md");
+  EXPECT_THAT(faults(),
+              ElementsAre(HasSubstr("summary.md is gone"), HasSubstr("index.html was added")));
+  fs::remove_all(folder);
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("is gone, and the ledger names it")));
+}
+
+TEST_F(Tampering, AReportThatWasNeverPublished) {
+  fs::create_directories(project_.published());
+  fs::copy(run_, project_.published() / "by hand");
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("by hand: no line of the ledger names this report")));
+}
+
+TEST_F(Tampering, AResultWithoutIntent) {
+  auto all = lines(project_.journal());
+  write_lines(project_.journal(), {all[1]});
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("a result without intent")));
+  write_lines(project_.journal(), all);
+  EXPECT_THAT(faults(), IsEmpty());
+  replace(project_.journal(), "\"device\":\"cpu\"", "\"device\":\"CPU\"");
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("a result without intent"))) << "an intent edited";
+}
+
+TEST_F(Tampering, APublishedResultWithoutIntent) {
+  const fs::path file = publish() / "results.jsonl";
+  std::string results = testing::text_of(file);
+  const std::size_t at = results.find("\"intent\":\"", results.find("\"attempts\"")) + 10;
+  std::ofstream(file) << results.replace(at, 64, "");
+  EXPECT_THAT(faults(), Contains(HasSubstr("EXP-1 on cpu: a result without intent")));
+}
+
+// An amendment that does not say that there were results: another clone's ledger, or a hand.
+TEST_F(Tampering, ALooseningAfterResults) {
+  auto looser = document("EXP-1");
+  looser["criteria"][0]["at_most"] = 2.0;
+  const std::string journal = testing::text_of(project_.journal());
+  fs::remove(project_.journal());
+  amended(looser);
+  std::ofstream(project_.journal()) << journal;
+  // As if the results were a day older than the amendment: intents are found by their bytes.
+  auto all = lines(project_.journal());
+  auto intent = nlohmann::json::parse(all[0]);
+  auto result = nlohmann::json::parse(all[1]);
+  intent["time"] = "2020-01-01T00:00:00.000000Z";
+  result["intent"] = sha256(intent.dump());
+  write_lines(project_.journal(), {intent.dump(), result.dump()});
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("was registered after results"),
+                                    HasSubstr("loosens the claim after results")));
+}
+
+TEST_F(Tampering, APassAfterAFailWithEqualCode) {
+  run_once(spec_, 1.5, "new code");
+  const std::string intent =
+      append_intent(project_.journal(),
+                    {.key = {spec_.sha256, "new code", "cpu"}, .experiment = "EXP-1", .run = "x"});
+  append_result(project_.journal(), intent, {"pass", 1});
+  EXPECT_THAT(faults(), ElementsAre(HasSubstr("a pass of")));
+}
+
+TEST_F(Tampering, APassPublishedAfterAFailWithEqualCode) {
+  publish_run(project_, run_once(spec_, 1.5, "new code").info.folder);
+  EXPECT_THAT(faults(), IsEmpty()) << "a fail may be published";
+  // The same code on another machine, whose journal does not know.
+  fs::rename(project_.journal(), project_.root / "elsewhere");
+  publish_run(project_, run_once(spec_, 0.5, "new code").info.folder);
+  EXPECT_THAT(faults(), Contains(HasSubstr("publishes a pass on cpu after a fail")));
+}
+
+TEST_F(Tampering, AnAttemptThatNeverEndedStaysVisible) {
+  append_intent(project_.journal(),
+                {.key = {spec_.sha256, "c", "cpu"}, .experiment = "EXP-1", .run = "x"});
+  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(notes(), Contains(HasSubstr("1 attempts never ended")));
+}
+
+TEST_F(Tampering, AnAttemptThatRestsOnALineThatIsGone) {
+  auto looser = document("EXP-1");
+  looser["title"] = "Another";
+  const Spec spec = amended(looser);
+  run_once(spec, 0.5);
+  write_ledger({ledger_lines()[0]});
+  EXPECT_THAT(faults(), Contains(HasSubstr("rests on a line of the ledger that is not there")));
+}
+
+// --- anchors
+// --------------------------------------------------------------------------------------------
+
+class Tagged : public Published {
+ protected:
+  void git(const std::string& arguments) {
+    const std::string command = "git -C '" + project_.root.string() +
+                                "' -c user.name=n -c user.email=e@example.org " + arguments +
+                                " >/dev/null 2>&1";
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  }
+};
+
+TEST_F(Tagged, ATagAnchorsTheLinesItHas) {
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("tags cannot be asked for here")));
+  git("init -q");
+  git("add experiments");
+  git("commit -q -m x");
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("no published report or tag names it")));
+  EXPECT_EQ(run_once(spec_, 0.5).experiments[0].trust.anchored, false);
+  git("tag v1");
+  EXPECT_THAT(notes(), IsEmpty());
+  EXPECT_EQ(run_once(spec_, 0.5).experiments[0].trust.anchored, true);
+  write_ledger({});
+  EXPECT_THAT(faults(), Contains(HasSubstr("tag v1 names a line of the ledger that is not there")));
+}
+
+}  // namespace
+}  // namespace octlm::verify

@@ -1,0 +1,165 @@
+#include "verify/ledger/journal.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "verify/ledger/locked_append.h"
+#include "verify/provenance.h"
+#include "verify/sha256.h"
+#include "verify/strict_json.h"
+
+namespace octlm::verify {
+namespace {
+
+std::string text_at(const nlohmann::json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+Attempt read_intent(const nlohmann::json& line, std::string_view text) {
+  return {.sha256 = sha256(text),
+          .time = text_at(line, "time"),
+          .intent = {.key = {text_at(line, "spec_sha256"), text_at(line, "code_sha256"),
+                             text_at(line, "device")},
+                     .experiment = text_at(line, "experiment"),
+                     .measures = text_at(line, "measures"),
+                     .run = text_at(line, "run"),
+                     .label = text_at(line, "label"),
+                     .entry = text_at(line, "entry"),
+                     .resumes = text_at(line, "resumes")},
+          .result = {}};
+}
+
+void take_result(Journal& journal, const nlohmann::json& line, std::int64_t number) {
+  const std::string where = "line " + std::to_string(number);
+  const std::string intent = text_at(line, "intent");
+  const auto attempt = std::find_if(journal.attempts.begin(), journal.attempts.end(),
+                                    [&](const Attempt& one) { return one.sha256 == intent; });
+  if (attempt == journal.attempts.end()) {
+    journal.faults.push_back(where + ": a result without intent: no line before it has sha256 " +
+                             intent);
+  } else if (attempt->result) {
+    journal.faults.push_back(where + ": a second result of one intent (" +
+                             attempt->intent.experiment + ")");
+  } else {
+    const auto comparisons = line.find("comparisons");
+    const bool counted = comparisons != line.end() && comparisons->is_number_integer();
+    attempt->result = {text_at(line, "verdict"), counted ? comparisons->get<std::int64_t>() : 0};
+  }
+}
+
+// A line that a kill cut off is ended first, so that ours starts a new one.
+void append(const std::filesystem::path& journal, const std::string& line) {
+  locked_append(journal, [&](std::string_view text) {
+    return (text.empty() || text.back() == '\n' ? "" : "\n") + line + "\n";
+  });
+}
+
+bool compared_nothing(const Attempt& attempt) {
+  return attempt.result && attempt.result->verdict == "not_run" && attempt.result->comparisons == 0;
+}
+
+}  // namespace
+
+std::string attempt_code(const std::string& code_sha256, const std::string& subject_sha256) {
+  if (subject_sha256.empty()) return code_sha256;
+  return sha256(code_sha256 + "\n" + subject_sha256 + "\n");
+}
+
+const Attempt* Journal::find(const std::string& intent_sha256) const {
+  const auto found = std::find_if(attempts.begin(), attempts.end(),
+                                  [&](const Attempt& one) { return one.sha256 == intent_sha256; });
+  return found == attempts.end() ? nullptr : &*found;
+}
+
+const Attempt* Journal::last(const std::string& run, const std::string& experiment,
+                             const std::string& device) const {
+  const auto found = std::find_if(attempts.rbegin(), attempts.rend(), [&](const Attempt& one) {
+    return one.intent.run == run && one.intent.experiment == experiment &&
+           one.intent.key.device == device;
+  });
+  return found == attempts.rend() ? nullptr : &*found;
+}
+
+bool Journal::results_exist(const std::string& experiment, const std::string& measures) const {
+  return std::any_of(attempts.begin(), attempts.end(), [&](const Attempt& one) {
+    const bool same = one.intent.experiment == experiment ||
+                      (!measures.empty() && one.intent.measures == measures);
+    return same && one.result && one.result->comparisons > 0;
+  });
+}
+
+Trust::Attempts Journal::count(const AttemptKey& key, const std::string& intent) const {
+  std::set<std::string> resumed;
+  for (const Attempt& one : attempts) resumed.insert(one.intent.resumes);
+  Trust::Attempts counted{.intent = intent};
+  for (const Attempt& one : attempts) {
+    if (one.intent.key != key) continue;
+    const bool failed = one.result && one.result->verdict == "fail";
+    const bool counts = failed || !(resumed.contains(one.sha256) || compared_nothing(one));
+    counted.attempt += counts;
+    counted.failed += failed;
+    if (one.sha256 == intent) break;
+    counted.abandoned += counts && !one.result;
+  }
+  return counted;
+}
+
+Journal parse_journal(std::string_view text) {
+  Journal journal;
+  for (std::int64_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view one = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (one.empty()) continue;
+    const auto line = nlohmann::json::parse(one, nullptr, false);
+    const std::string type = line.is_object() ? text_at(line, "type") : "";
+    if (type == "intent") {
+      journal.attempts.push_back(read_intent(line, one));
+    } else if (type == "result") {
+      take_result(journal, line, number);
+    } else {
+      ++journal.torn_lines;
+    }
+  }
+  return journal;
+}
+
+Journal read_journal(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error) && !error) return {};
+  return parse_journal(read_file(file));
+}
+
+std::string append_intent(const std::filesystem::path& journal, const Intent& intent) {
+  const nlohmann::json line = {{"type", "intent"},
+                               {"time", utc_now_precise()},
+                               {"process", ::getpid()},
+                               {"run", intent.run},
+                               {"experiment", intent.experiment},
+                               {"device", intent.key.device},
+                               {"spec_sha256", intent.key.spec_sha256},
+                               {"measures", intent.measures},
+                               {"code_sha256", intent.key.code_sha256},
+                               {"label", intent.label},
+                               {"entry", intent.entry},
+                               {"resumes", intent.resumes}};
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  const std::string text = line.dump(-1, ' ', false, kReplace);
+  append(journal, text);
+  return sha256(text);
+}
+
+void append_result(const std::filesystem::path& journal, const std::string& intent_sha256,
+                   const AttemptResult& result) {
+  const nlohmann::json line = {{"type", "result"},
+                               {"time", utc_now_precise()},
+                               {"intent", intent_sha256},
+                               {"verdict", result.verdict},
+                               {"comparisons", result.comparisons}};
+  append(journal, line.dump());
+}
+
+}  // namespace octlm::verify

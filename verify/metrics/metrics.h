@@ -1,0 +1,111 @@
+// The metrics: versioned definitions, and one streaming pass that computes the whole family.
+// A changed definition is a new version; a version never changes. Formulas, ties and accuracy:
+// docs/metrics.md.
+//
+// With s, r the subject's and the reference's logits over all rows added (float32, compared in
+// float64) and KL of a row = KL(softmax(r) || softmax(s)) in nats:
+//   max_abs_error@1     max |s - r|
+//   mean_abs_error@1    mean |s - r|
+//   rel_l2@1            ||s - r||_2 / ||r||_2 over all rows; 0 when s = r = 0, inf when only r = 0
+//   max_ulp@1           max distance in float32 ulps: how many floats lie between; -0 is +0
+//   kl_max@1, kl_mean@1, kl_median@1, kl_p999@1     over the rows
+//   top1_agreement@1    rows whose largest logit has the same column, of all rows
+//   top5_overlap@1, top10_overlap@1     smallest share over the rows of the k largest in common
+//   finite@1            every s and every r is finite
+// Of equal logits the lowest column is the largest. When one s or r is not finite, finite@1 is
+// false, top1_agreement@1 is 0 of all rows, and every other metric is NaN: nothing that saw a NaN
+// can hold a bound. With no row at all there is no metric.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "verify/metrics/metric_value.h"
+
+namespace octlm::verify {
+
+struct MetricDefinition {
+  enum class Type { kNumber, kBool, kAgreement };
+  enum class Better { kLower, kHigher, kTrue };
+
+  std::string name;     // "max_abs_error@1"
+  std::string meaning;  // one line
+  std::string unit;     // "logits", "nats", "ulps", "ratio", "rows"; "" for a bool
+  Type type = Type::kNumber;
+  Better better = Better::kLower;
+  std::vector<std::string> params = {};  // what a criterion's `params` must hold, exactly
+};
+
+const std::vector<MetricDefinition>& metric_definitions();
+const MetricDefinition* find_metric(std::string_view name);  // nullptr when there is none
+// The names of metric_definitions(): what RowComparison produces.
+std::vector<std::string> row_metrics();
+
+// One value of a row and its column (for logits: the token id).
+struct ColumnValue {
+  std::int64_t column = 0;
+  float value = 0;
+};
+
+// Where the two sides are farthest apart: the largest |s - r|, or the first non-finite value.
+struct Place {
+  std::int64_t row = 0;  // the label given to add()
+  std::int64_t column = 0;
+  float subject = 0;
+  float reference = 0;
+  std::optional<std::int64_t> ulps;  // absent when one of them is NaN
+  std::vector<ColumnValue>
+      subject_top5;  // of that row, largest first, lowest column on ties; NaN first
+  std::vector<ColumnValue> reference_top5;
+};
+
+// A row whose largest |s - r| is larger than that of every row added before it.
+struct Rise {
+  std::int64_t row = 0;  // the label given to add()
+  double max_abs_error = 0;
+};
+
+// {position, token_id, subject, reference, ulps, subject_top5: [{token_id, value}],
+// reference_top5}: the `worst` of results.jsonl, less the text, which a kind adds.
+nlohmann::json place_json(const Place& place);
+
+// Accumulates rows. Of each it keeps eight bytes, its KL; and the result has the same bits for any
+// number of threads, any division into blocks and any instruction set, but for what the C library's
+// exp and log add to the KL. Not for use from several threads at once.
+class RowComparison {
+ public:
+  // threads = 0: as many as the machine has. Without KL there are no kl_* metrics, and it is twice
+  // as fast.
+  explicit RowComparison(int threads = 0, bool with_kl = true);
+  ~RowComparison();
+  RowComparison(RowComparison&&) noexcept;
+  RowComparison& operator=(RowComparison&&) noexcept;
+
+  // Throws std::invalid_argument when the lengths differ, are zero, or change from one row to the
+  // next.
+  void add(std::int64_t row, std::span<const float> subject, std::span<const float> reference);
+
+  // Several rows at once, row-major [rows.size(), columns]: the fast way.
+  void add_rows(std::span<const std::int64_t> rows, std::span<const float> subject,
+                std::span<const float> reference);
+
+  std::int64_t rows() const;
+  MetricValues metrics() const;        // empty when no row was added
+  std::optional<Place> worst() const;  // nullopt when no row was added
+  // In the order of the rows, up to the first that is not finite: the first whose error exceeds a
+  // bound is the first row that does. Random errors give a handful; after 256 of them only those
+  // are kept that are larger by a quarter.
+  const std::vector<Rise>& rising() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace octlm::verify

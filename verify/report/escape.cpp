@@ -1,0 +1,84 @@
+#include "verify/report/escape.h"
+
+#include <cstdint>
+#include <cstdio>
+
+#include "verify/utf8.h"
+
+namespace octlm::verify {
+namespace {
+
+// What a terminal or a viewer would act on instead of showing: C0, DEL, C1, line and paragraph
+// separators, zero-width and directional marks, byte order mark, language tags; and what is no
+// character, such as U+FFFE.
+bool acts_on_a_terminal(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0xAD || c == 0x61C ||
+         (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
+         (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE0FFF) ||
+         (c & 0xFFFE) == 0xFFFE;
+}
+
+std::string escaped(std::uint32_t c) {
+  if (c == '\n') return "\\n";
+  if (c == '\t') return "\\t";
+  if (c == '\r') return "\\r";
+  char text[16];
+  std::snprintf(text, sizeof text, c < 0x80 ? "\\x%02x" : "\\u{%x}", static_cast<unsigned>(c));
+  return text;
+}
+
+// Every ASCII mark may be written as a character reference, which Markdown takes as plain text and
+// which cannot close a code span, a cell or a tag.
+std::string markdown_character(char c) {
+  constexpr std::string_view kMarks = "\\`*_{}[]<>()#+!|&~$\"'";
+  if (kMarks.find(c) == std::string_view::npos) return std::string(1, c);
+  return "&#" + std::to_string(static_cast<int>(c)) + ";";
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+}  // namespace
+
+std::string for_terminal(std::string_view text) {
+  std::string safe;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = code_point_at(text, at);
+    if (c.bytes == 0) {
+      char byte[8];
+      std::snprintf(byte, sizeof byte, "\\x%02x", static_cast<unsigned char>(text[at]));
+      safe += byte;
+      ++at;
+      continue;
+    }
+    if (acts_on_a_terminal(c.value)) {
+      safe += escaped(c.value);
+    } else {
+      safe += text.substr(at, c.bytes);
+    }
+    at += c.bytes;
+  }
+  return safe;
+}
+
+std::string for_markdown(std::string_view text) {
+  std::string safe;
+  for (const char c : for_terminal(text)) safe += markdown_character(c);
+  // What renderers turn into links and mentions by themselves.
+  replace_all(safe, "://", "&#58;//");
+  replace_all(safe, "www.", "www&#46;");
+  replace_all(safe, "@", "&#64;");
+  return safe;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return width;
+}
+
+}  // namespace octlm::verify

@@ -1,0 +1,224 @@
+// The coverage grid: checkpoints down, device x dtype x path across. What nobody checked is
+// hatched, never left out: both devices and the usual types have a column whatever was run.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "verify/report/markup.h"
+#include "verify/report/html_sections.h"
+#include "verify/report/text.h"
+
+namespace octlm::verify::html {
+namespace {
+
+constexpr std::size_t kShown = 16;  // checkpoints; more are one click away
+
+struct Column {
+  std::string device, dtype, path;
+  bool itself = false;   // the subject against itself, or against a file: no second engine
+  bool planned = false;  // false: a column that only shows that nothing was asked for
+
+  std::string group() const { return device + "\n" + dtype; }
+  auto rank() const {
+    return std::make_tuple(device_rank(device), device, dtype_rank(dtype), dtype, itself,
+                           path_rank(path), path);
+  }
+  bool same(const Column& other) const { return rank() == other.rank(); }
+};
+
+// Everything that falls into one cell.
+struct Cell {
+  std::int64_t planned = 0, compared = 0, uncounted = 0;
+  bool broke = false, error = false, no_verdict = false;
+  bool not_a_number = false;  // one of those that broke has no share to show
+  std::optional<double> used;
+  std::string label;  // of what does not count
+};
+
+Column column_of(const ExperimentResult& experiment, const ComparisonKey& key) {
+  Column column{key.device, key.dtype, key.path, !is_parity(experiment), true};
+  if (column.path.empty()) column.path = experiment.kind;
+  if (column.dtype.empty()) column.dtype = "as stored";
+  return column;
+}
+
+void add_column(std::vector<Column>& columns, const Column& column) {
+  const bool known =
+      std::ranges::any_of(columns, [&](const Column& one) { return one.same(column); });
+  if (!known) columns.push_back(column);
+}
+
+std::vector<Column> columns_of(const RunResult& run) {
+  std::vector<Column> columns;
+  for (const ExperimentResult& experiment : run.experiments) {
+    if (is_noise_floor(experiment)) continue;
+    for (const ComparisonResult& comparison : experiment.comparisons) {
+      add_column(columns, column_of(experiment, comparison.key));
+    }
+  }
+  for (const char* device : {"cpu", "cuda"}) {
+    for (const char* dtype : {"float32", "bfloat16", "float16"}) {
+      const bool there = std::ranges::any_of(
+          columns, [&](const Column& one) { return one.device == device && one.dtype == dtype; });
+      if (!there) columns.push_back({device, dtype, "any path", false, false});
+    }
+  }
+  std::ranges::sort(columns, {}, &Column::rank);
+  return columns;
+}
+
+std::vector<std::string> models_of(const RunResult& run) {
+  std::vector<std::string> models;
+  for (const ExperimentResult& experiment : run.experiments) {
+    const std::string name = experiment.model.empty() ? "(no checkpoint named)" : experiment.model;
+    if (std::ranges::find(models, name) == models.end()) models.push_back(name);
+  }
+  return models;
+}
+
+// Why what held on this device is no pass of the suite; "" when it is one, or when a criterion
+// fails there and says so itself.
+std::string uncounted_label(const RunResult& run, const ExperimentResult& experiment,
+                            const std::string& device) {
+  if (!counts(run, experiment)) return experiment.trust.label;
+  for (const DeviceResult& one : experiment.judgement.devices) {
+    if (one.device != device) continue;
+    if (one.verdict == Verdict::kNotRun) return "no verdict";
+    const bool said = std::ranges::any_of(
+        experiment.judgement.criteria,
+        [&](const CriterionResult& rule) { return rule.device == device && rule.holds == false; });
+    if (one.verdict == Verdict::kFail && !said) return "failed before";
+  }
+  return "";
+}
+
+void add(const RunResult& run, const ExperimentResult& experiment,
+         const ComparisonResult& comparison, Cell& cell) {
+  ++cell.planned;
+  const Judged found = judged(experiment, comparison);
+  cell.error |= found.state == ComparisonState::kError;
+  if (!comparison.measurement()) return;
+  ++cell.compared;
+  cell.broke |= found.state == ComparisonState::kBroke;
+  cell.no_verdict |= found.state == ComparisonState::kNoVerdict;
+  if (found.state == ComparisonState::kBroke) {
+    cell.not_a_number |= !found.used;
+  }
+  if (found.used && !(cell.used && *cell.used >= *found.used)) cell.used = found.used;
+  const std::string label = uncounted_label(run, experiment, comparison.key.device);
+  if (label.empty()) return;
+  ++cell.uncounted;
+  cell.label = label;
+}
+
+std::string cell_markup(const Column& column, const Cell& cell) {
+  const auto td = [](const char* style, const std::string& content) {
+    return std::string("<td class=\"") + style + "\">" + content + "</td>";
+  };
+  if (!column.planned || cell.planned == 0) {
+    return td("c hatched",
+              "<span aria-hidden=\"true\">–</span><span class=\"unseen\">not checked</span>");
+  }
+  const std::string part = cell.compared < cell.planned
+                               ? "<small>" + std::to_string(cell.compared) + " of " +
+                                     std::to_string(cell.planned) + "</small>"
+                               : "";
+  const std::string used = cell.used ? share_text(*cell.used) : "";
+  if (cell.broke) {
+    return td("c fail", "✕ " + (used.empty() || cell.not_a_number ? "fail" : used) + part);
+  }
+  if (cell.error) return td("c error", "! error" + part);
+  if (cell.compared == 0) return td("c hatched", "not run");
+  if (cell.no_verdict) return td("c hatched", "no verdict" + part);
+  const std::string held = used.empty() ? "held" : used;
+  if (cell.uncounted > 0) {
+    return td("c uncounted", "◌ " + held + "<small>" + name_markup(cell.label) + "</small>" + part);
+  }
+  return td("c pass", "✓ " + held + part);
+}
+
+// "cached:half" may break after the colon.
+std::string path_markup(const Column& column) {
+  std::string text = name_markup(column.path);
+  std::ranges::replace(text, '_', ' ');
+  if (const std::size_t at = text.find(':'); at != std::string::npos) text.insert(at + 1, "<wbr>");
+  return text + (column.itself && column.dtype != "as stored" ? "<small>vs itself</small>" : "");
+}
+
+// One row of headers: neighbours that say the same share a cell.
+template <class Name>
+std::string header_row(const std::vector<Column>& columns, const Name& name) {
+  std::string row;
+  for (std::size_t i = 0; i < columns.size();) {
+    std::size_t end = i + 1;
+    while (end < columns.size() && name(columns[end]) == name(columns[i])) ++end;
+    const std::string shown = name(columns[i]).substr(name(columns[i]).find('\n') + 1);
+    row += "<th class=\"edge\" scope=\"colgroup\" colspan=\"" + std::to_string(end - i) + "\">" +
+           name_markup(shown) + "</th>";
+    i = end;
+  }
+  return row;
+}
+
+std::string table_of(const std::vector<Column>& columns, const std::string& rows) {
+  std::string head;
+  for (const Column& column : columns) {
+    head += "<th scope=\"col\" class=\"path\">" + path_markup(column) + "</th>";
+  }
+  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Coverage\"><table "
+         "class=\"grid\"><thead><tr><td rowspan=\"3\"></td>" +
+         header_row(columns, [](const Column& one) { return "\n" + one.device; }) + "</tr><tr>" +
+         header_row(columns, [](const Column& one) { return one.group(); }) + "</tr><tr>" + head +
+         "</tr></thead><tbody>" + rows + "</tbody></table></div>";
+}
+
+}  // namespace
+
+std::string coverage_section(const RunResult& run) {
+  const std::vector<Column> columns = columns_of(run);
+  const std::vector<std::string> models = models_of(run);
+  std::map<std::pair<std::string, std::size_t>, Cell> cells;
+  for (const ExperimentResult& experiment : run.experiments) {
+    if (is_noise_floor(experiment)) continue;
+    const std::string model = experiment.model.empty() ? "(no checkpoint named)" : experiment.model;
+    for (const ComparisonResult& comparison : experiment.comparisons) {
+      const Column column = column_of(experiment, comparison.key);
+      const auto at = std::ranges::find_if(
+          columns, [&](const Column& one) { return one.planned && one.same(column); });
+      add(run, experiment, comparison,
+          cells[{model, static_cast<std::size_t>(at - columns.begin())}]);
+    }
+  }
+  const auto rows = [&](std::size_t from, std::size_t to) {
+    std::string text;
+    for (std::size_t m = from; m < to; ++m) {
+      text += "<tr><th scope=\"row\" title=\"" + name_markup(models[m]) + "\">" +
+              name_markup(models[m]) + "</th>";
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        text += cell_markup(columns[i], cells[{models[m], i}]);
+      }
+      text += "</tr>";
+    }
+    return text;
+  };
+  const std::size_t shown = std::min(models.size(), kShown);
+  std::string first = rows(0, shown);
+  if (models.empty()) {
+    first = "<tr><th scope=\"row\">no experiment</th>";
+    for (const Column& column : columns) first += cell_markup(column, {});
+    first += "</tr>";
+  }
+  std::string table = table_of(columns, first);
+  if (shown < models.size()) {
+    table += "<details><summary>" + std::to_string(models.size() - shown) +
+             " more checkpoints</summary>" + table_of(columns, rows(shown, models.size())) +
+             "</details>";
+  }
+  return section(
+      "coverage", "What was checked",
+      table +
+          "<p class=\"legend\">Share of the bound that the worst comparison used. Hatched: nothing "
+          "was compared there; where it says –, no experiment of this run asks for it.</p>");
+}
+
+}  // namespace octlm::verify::html

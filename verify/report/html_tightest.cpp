@@ -1,0 +1,105 @@
+// The spot that came nearest to its bound and held: shown even when all is green.
+#include <cmath>
+
+#include "verify/lenient_json.h"
+#include "verify/report/markup.h"
+#include "verify/report/html_sections.h"
+#include "verify/report/text.h"
+
+namespace octlm::verify::html {
+namespace {
+
+using Json = nlohmann::json;
+
+// Nine digits: those that tell two float32 values apart.
+std::string exact_markup(const Json& json) {
+  const auto number = number_of(json);
+  if (!number) return "not recorded";
+  if (!std::isfinite(*number)) return for_markup(number_text(*number));
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", *number);
+  return text;
+}
+
+std::string token_markup(const Json& place) {
+  const auto id = integer_of(member(place, "token_id"));
+  const std::string text = string_of(member(place, "text"));
+  std::string markup = id ? "token " + std::to_string(*id) : "token not recorded";
+  if (!text.empty()) markup += " <q><bdi>" + name_markup(text) + "</bdi></q>";
+  return markup;
+}
+
+// What the text up to that position ends with.
+std::string context_markup(const Json& place) {
+  const std::string text = string_of(member(place, "context"));
+  return text.empty() ? "not recorded" : "<q><bdi>…" + name_markup(text) + "</bdi></q>";
+}
+
+std::string top5_table(const char* title, const Json& list, const Json& other) {
+  std::string text = std::string("<table class=\"numbers\"><caption>") + title +
+                     "</caption><thead><tr><th>token</th><th>value</th></tr></thead><tbody>";
+  std::size_t shown = 0;
+  for (const Json& entry : list) {
+    if (++shown > 5) break;
+    const auto id = integer_of(member(entry, "token_id"));
+    bool in_both = false;
+    for (const Json& one : other) in_both |= id && integer_of(member(one, "token_id")) == id;
+    text += std::string("<tr") + (in_both ? "" : " class=\"alone\"") + "><td>" +
+            token_markup(entry) + (in_both ? "" : " <small>not on the other side</small>") +
+            "</td><td class=\"n\">" + exact_markup(member(entry, "value")) + "</td></tr>";
+  }
+  return text + "</tbody></table>";
+}
+
+}  // namespace
+
+std::string top5_tables(const ComparisonResult& comparison) {
+  const Measurement* measured = comparison.measurement();
+  if (!measured) return "";
+  const Json& worst = member(measured->record, "worst");
+  const Json& subject = member(worst, "subject_top5");
+  const Json& reference = member(worst, "reference_top5");
+  if (!subject.is_array() && !reference.is_array()) return "";
+  return "<div class=\"pair\">" + top5_table("subject", subject, reference) +
+         top5_table("reference", reference, subject) + "</div>";
+}
+
+std::string place_facts(const ExperimentResult& experiment, const ComparisonResult& comparison) {
+  (void)experiment;
+  const Measurement* measured = comparison.measurement();
+  const Json& worst = measured ? member(measured->record, "worst") : member(Json(), "");
+  if (!worst.is_object()) return "";
+  const auto position = integer_of(member(worst, "position"));
+  const auto ulps = integer_of(member(worst, "ulps"));
+  return facts({{"position", position ? std::to_string(*position) : "not recorded"},
+                {"token", token_markup(worst)},
+                {"after", context_markup(worst)},
+                {"subject", exact_markup(member(worst, "subject"))},
+                {"reference", exact_markup(member(worst, "reference"))},
+                {"ulps apart", ulps ? std::to_string(*ulps) : std::string("none to count")}});
+}
+
+std::string tightest_section(const RunResult& run) {
+  const auto spot = tightest_spot(run);
+  if (!spot) {
+    return section("tightest", "Tightest spot",
+                   "<p class=\"legend\">No comparison held against a bound on a number.</p>");
+  }
+  CriterionResult here = *spot->criterion;  // with the value of this comparison
+  const auto& metrics = spot->comparison->measurement()->metrics;
+  if (const auto value = metrics.find(here.metric); value != metrics.end())
+    here.value = value->second;
+  here.holds = true;
+  std::string text =
+      "<p>" + name_markup(spot->experiment->id) + ", <bdi>" +
+      name_markup(key_text(spot->comparison->key)) + "</bdi>: " + name_markup(here.metric) + " " +
+      for_markup(criterion_text(here)) + ", <b>" + share_text(spot->used) +
+      "</b> of the bound used.</p>" + place_facts(*spot->experiment, *spot->comparison);
+  const std::string lists = top5_tables(*spot->comparison);
+  text += lists.empty()
+              ? "<p class=\"legend\">Place and top 5: not recorded by this kind.</p>"
+              : "<details><summary>top 5 of both sides there</summary>" + lists + "</details>";
+  return section("tightest", "Tightest spot", text);
+}
+
+}  // namespace octlm::verify::html

@@ -1,0 +1,253 @@
+#include "verify/report/junit.h"
+
+#include <cstdio>
+#include <vector>
+
+#include "verify/lenient_json.h"
+#include "verify/report/markup.h"
+#include "verify/report/facts.h"
+#include "verify/report/text.h"
+
+namespace octlm::verify {
+namespace {
+
+struct Case {
+  enum class Ending { kPass, kFailure, kError, kSkipped };
+  Ending ending = Ending::kPass;
+  std::string name, type, message;  // the last two of what is no pass
+  double seconds = 0;
+};
+
+struct Suite {
+  std::string name;
+  double seconds = 0;
+  std::vector<std::pair<std::string, std::string>> properties = {};
+  std::vector<Case> cases = {};
+  std::string output = "";
+
+  std::size_t count(Case::Ending ending) const {
+    std::size_t count = 0;
+    for (const Case& one : cases) count += one.ending == ending;
+    return count;
+  }
+};
+
+std::string attribute(const char* name, const std::string& value) {
+  return std::string(" ") + name + "=\"" + prose_markup(value) + "\"";
+}
+
+std::string attribute(const char* name, std::size_t count) {
+  return attribute(name, std::to_string(count));
+}
+
+// xs:decimal knows no exponent.
+std::string seconds_attribute(double seconds) {
+  char text[32] = "0";
+  if (seconds > 0 && seconds < 1e9) std::snprintf(text, sizeof text, "%.3f", seconds);
+  return attribute("time", text);
+}
+
+// "2026-01-31T12:00:00", without the zone: the schemas take no other form.
+std::string timestamp(const std::string& started) {
+  constexpr const char* kForm = "0000-00-00T00:00:00";
+  if (started.size() < 19) return "1970-01-01T00:00:00";
+  for (std::size_t i = 0; i < 19; ++i) {
+    const bool digit = started[i] >= '0' && started[i] <= '9';
+    if (kForm[i] == '0' ? !digit : started[i] != kForm[i]) return "1970-01-01T00:00:00";
+  }
+  return started.substr(0, 19);
+}
+
+double seconds_of(const ComparisonResult& comparison) {
+  const Measurement* measured = comparison.measurement();
+  if (!measured) return 0;
+  const auto& seconds = member(measured->record, "seconds");
+  return number_of(member(seconds, "subject")).value_or(0) +
+         number_of(member(seconds, "reference")).value_or(0);
+}
+
+// Why a pass on this device would not be one of the suite; "" when it is.
+std::string uncounted(const RunResult& run, const ExperimentResult& experiment,
+                      const std::string& device) {
+  for (const DeviceResult& one : experiment.judgement.devices) {
+    if (one.device == device && one.verdict == Verdict::kNotRun) {
+      return "the device has no verdict: " + one.reason;
+    }
+  }
+  if (counts(run, experiment)) return "";
+  return "it does not count: " + experiment.id + " is " + experiment.trust.label +
+         (experiment.trust.why.empty() ? "" : ": " + experiment.trust.why);
+}
+
+Case case_of(const RunResult& run, const ExperimentResult& experiment,
+             const ComparisonResult& comparison) {
+  using Ending = Case::Ending;
+  Case made{.name = key_text(comparison.key), .type = "", .message = ""};
+  made.seconds = seconds_of(comparison);
+  const Judged found = judged(experiment, comparison);
+  switch (found.state) {
+    case ComparisonState::kHeld:
+      if (auto why = uncounted(run, experiment, comparison.key.device); !why.empty()) {
+        made.ending = Ending::kSkipped;
+        made.message = "holds, but " + why;
+      }
+      break;
+    case ComparisonState::kBroke: {
+      made.ending = Ending::kFailure;
+      made.type = found.by->metric;
+      CriterionResult here = *found.by;  // with this comparison's value, not the worst
+      const auto& metrics = comparison.measurement()->metrics;
+      const auto value = metrics.find(here.metric);
+      here.value = value == metrics.end() ? std::nullopt : std::optional(value->second);
+      here.holds = false;
+      made.message = here.metric + " " + criterion_text(here);
+      break;
+    }
+    case ComparisonState::kError:
+      made.ending = Ending::kError;
+      made.type = "error";
+      made.message = comparison.broken()->what;
+      break;
+    case ComparisonState::kNotRun:
+      made.ending = Ending::kSkipped;
+      made.message = "not run: " + comparison.not_run()->reason;
+      break;
+    case ComparisonState::kNoVerdict:
+      made.ending = Ending::kSkipped;
+      made.message = "measured, without a verdict: " + experiment.judgement.reason;
+      break;
+  }
+  return made;
+}
+
+Case verdict_case(const RunResult& run, const ExperimentResult& experiment,
+                  const std::string& device, Verdict verdict, const std::string& reason) {
+  using Ending = Case::Ending;
+  Case made{
+      .name = device.empty() ? "verdict" : "verdict on " + device, .type = "", .message = reason};
+  switch (verdict) {
+    case Verdict::kPass:
+      made.message = uncounted(run, experiment, device);
+      if (!made.message.empty()) {
+        made.ending = Ending::kSkipped;
+        made.message = "passed, but " + made.message;
+      }
+      break;
+    case Verdict::kFail:
+      made.ending = Ending::kFailure;
+      made.type = "fail";
+      break;
+    case Verdict::kError:
+      made.ending = Ending::kError;
+      made.type = "error";
+      break;
+    case Verdict::kNotRun:
+      made.ending = Ending::kSkipped;
+      made.message = "not run: " + reason;
+      break;
+  }
+  return made;
+}
+
+Suite suite_of(const RunResult& run, const ExperimentResult& experiment) {
+  Suite suite{.name = experiment.id, .seconds = experiment.seconds};
+  suite.properties = {{"kind", experiment.kind},
+                      {"title", experiment.title},
+                      {"verdict", verdict_text(experiment)},
+                      {"label", experiment.trust.label},
+                      {"spec_sha256", experiment.spec_sha256}};
+  for (const ComparisonResult& comparison : experiment.comparisons) {
+    suite.cases.push_back(case_of(run, experiment, comparison));
+  }
+  for (const DeviceResult& device : experiment.judgement.devices) {
+    suite.cases.push_back(
+        verdict_case(run, experiment, device.device, device.verdict, device.reason));
+  }
+  if (experiment.judgement.devices.empty()) {
+    suite.cases.push_back(verdict_case(run, experiment, "", experiment.judgement.verdict,
+                                       experiment.judgement.reason));
+  }
+  suite.output = verdict_text(experiment) + ", " + trust_text(experiment.trust);
+  return suite;
+}
+
+std::string case_text(const std::string& suite, const Case& one) {
+  std::string text = "    <testcase" + attribute("name", one.name) +
+                     attribute("classname", "octlm." + suite) + seconds_attribute(one.seconds);
+  const char* element = one.ending == Case::Ending::kFailure ? "failure"
+                        : one.ending == Case::Ending::kError ? "error"
+                                                             : "skipped";
+  if (one.ending == Case::Ending::kPass) return text + "/>\n";
+  text += std::string(">\n      <") + element + attribute("message", one.message);
+  if (one.ending == Case::Ending::kSkipped) return text + "/>\n    </testcase>\n";
+  text += attribute("type", one.type) + ">" + prose_markup(one.message) + "</" + element + ">";
+  return text + "\n    </testcase>\n";
+}
+
+std::string counts_text(std::size_t tests, std::size_t failures, std::size_t errors) {
+  return attribute("tests", tests) + attribute("failures", failures) + attribute("errors", errors);
+}
+
+std::string suite_text(const Suite& suite, std::size_t id, const std::string& time) {
+  using Ending = Case::Ending;
+  std::string text =
+      "  <testsuite" + attribute("name", suite.name) + attribute("package", "octlm") +
+      attribute("id", id) + attribute("timestamp", time) + attribute("hostname", "localhost") +
+      counts_text(suite.cases.size(), suite.count(Ending::kFailure), suite.count(Ending::kError)) +
+      attribute("skipped", suite.count(Ending::kSkipped)) + seconds_attribute(suite.seconds) +
+      ">\n    <properties>\n";
+  for (const auto& [name, value] : suite.properties) {
+    text += "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
+  }
+  text += "    </properties>\n";
+  for (const Case& one : suite.cases) text += case_text(suite.name, one);
+  return text + "    <system-out>" + prose_markup(suite.output) +
+         "</system-out>\n    <system-err></system-err>\n  </testsuite>\n";
+}
+
+// An experiment that the run did not reach is there, and is not a pass.
+Suite unreached(const std::string& id) {
+  Suite suite{.name = id};
+  suite.cases.push_back({.ending = Case::Ending::kSkipped,
+                         .name = "verdict",
+                         .type = "",
+                         .message = "not run: the run ended before it"});
+  return suite;
+}
+
+// A run that was killed is an error, whatever it had found.
+Suite unended(const RunResult& run) {
+  Suite suite{.name = "the run"};
+  suite.cases.push_back(
+      {.ending = Case::Ending::kError, .name = "end", .type = "error", .message = run.summary.why});
+  return suite;
+}
+
+}  // namespace
+
+std::string junit_xml(const RunResult& run) {
+  using Ending = Case::Ending;
+  std::vector<Suite> suites;
+  for (const ExperimentResult& experiment : run.experiments) {
+    suites.push_back(suite_of(run, experiment));
+  }
+  for (const std::string& id : run.not_started) suites.push_back(unreached(id));
+  if (!run.ended || run.interrupted_by != 0) suites.push_back(unended(run));
+
+  std::size_t tests = 0, failures = 0, errors = 0;
+  double seconds = 0;
+  std::string text;
+  const std::string time = timestamp(run.info.started);
+  for (std::size_t i = 0; i < suites.size(); ++i) {
+    tests += suites[i].cases.size();
+    failures += suites[i].count(Ending::kFailure);
+    errors += suites[i].count(Ending::kError);
+    seconds += suites[i].seconds;
+    text += suite_text(suites[i], i, time);
+  }
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + attribute("name", "octlm") +
+         counts_text(tests, failures, errors) + seconds_attribute(seconds) + ">\n" + text +
+         "</testsuites>\n";
+}
+
+}  // namespace octlm::verify

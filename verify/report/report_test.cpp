@@ -1,0 +1,304 @@
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "verify/criteria.h"
+#include "verify/report/escape.h"
+#include "verify/metrics/metric_value.h"
+#include "verify/output_file.h"
+#include "verify/report/console.h"
+#include "verify/report/jsonl.h"
+#include "verify/report/markdown.h"
+#include "verify/report/text.h"
+#include "verify/testing/fake_experiment.h"
+
+namespace octlm::verify {
+namespace {
+
+using testing::at_most;
+using testing::equals;
+using ::testing::HasSubstr;
+using testing::key;
+using testing::message_of;
+using ::testing::Not;
+using testing::spec_of;
+using ::testing::StartsWith;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* kHostile =
+    "BaNaNa-Infinity <script>alert(1)</script> | `x` **b** [l](http://e.example) "
+    "\x1b[31mred\x1b]0;t\a \r\n \xE2\x80\xAE \xff";
+
+RunResult run_with(ExperimentResult experiment, const Spec& spec) {
+  experiment.id = spec.id;
+  experiment.kind = spec.kind;
+  if (experiment.title.empty()) experiment.title = spec.title;
+  experiment.planned = static_cast<std::int64_t>(experiment.comparisons.size());
+  experiment.judgement = judge(spec, experiment.comparisons);
+  RunResult run;
+  run.info.folder = "reports/x";
+  run.info.command = "octlm run";
+  run.experiments.push_back(std::move(experiment));
+  run.summary = summarize(run, {});
+  return run;
+}
+
+RunResult mixed_run() {
+  ExperimentResult experiment;
+  experiment.comparisons = {
+      {key("story"),
+       Measurement{{{"max_abs_error@1", 1e-4}, {"top1_agreement@1", Agreement{11, 12}}},
+                   {{"seconds", {{"subject", 1.5}, {"reference", 2.5}}}}}},
+      {key("story", "cpu", "cached:half"),
+       Measurement{{{"max_abs_error@1", 2e-4}, {"top1_agreement@1", Agreement{12, 12}}},
+                   {{"seconds", {{"subject", 0.5}, {"reference", 0.5}}}}}},
+      {key("story", "cuda"), NotRun{"no GPU: nothing would change that", "cuda"}},
+      {key("story", "cuda", "cached:half"), NotRun{"no GPU: nothing would change that", "cuda"}}};
+  return run_with(std::move(experiment), spec_of("EXP-1", {at_most("max_abs_error@1", 1e-3)}));
+}
+
+// --- results.jsonl
+// -----------------------------------------------------------------------------------
+
+TEST(Jsonl, TypeComesFirstAndOneLineEach) {
+  const std::string line = json_line("comparison", {{"a", 1}, {"zz", "x\ny"}});
+  EXPECT_EQ(line, "{\"type\":\"comparison\",\"a\":1,\"zz\":\"x\\ny\"}\n");
+}
+
+// I15 (google/benchmark#784): NaN makes no invalid JSON, and no name is harmed.
+TEST(Jsonl, NonFiniteNumbersAreStringsAndNamesStay) {
+  ExperimentResult experiment;
+  experiment.id = "EXP-1";
+  const ComparisonResult result = {
+      key("BaNaNa-Infinity"),
+      Measurement{
+          {{"max_abs_error@1", kNaN}, {"rel_l2@1", INFINITY}, {"finite@1", false}},
+          {{"subject", {{"engine", "BaNaNa-Infinity"}}},
+           {"worst", {{"subject", kNaN}, {"reference", -INFINITY}, {"top", {1.0, kNaN}}}}}}};
+  const auto line =
+      nlohmann::json::parse(json_line("comparison", comparison_line(experiment, result)));
+  EXPECT_EQ(line["case"], "BaNaNa-Infinity");
+  EXPECT_EQ(line["subject"]["engine"], "BaNaNa-Infinity");
+  EXPECT_EQ(line["metrics"]["max_abs_error@1"], "nan");
+  EXPECT_EQ(line["metrics"]["rel_l2@1"], "inf");
+  EXPECT_EQ(line["metrics"]["finite@1"], false);
+  EXPECT_EQ(line["worst"]["subject"], "nan");
+  EXPECT_EQ(line["worst"]["reference"], "-inf");
+  EXPECT_EQ(line["worst"]["top"][1], "nan");
+}
+
+TEST(Jsonl, BytesThatAreNotUtf8AreReplaced) {
+  const auto line = nlohmann::json::parse(json_line("x", {{"text", "a\xff"}, {"k\xff", 1}}));
+  EXPECT_EQ(line["text"], "a\xEF\xBF\xBD");
+}
+
+TEST(Jsonl, AKindCannotOverwriteTheKey) {
+  ExperimentResult experiment;
+  experiment.id = "EXP-1";
+  const auto line = comparison_line(
+      experiment,
+      {key("story"),
+       Measurement{{{"m@1", 1.0}}, {{"experiment", "EXP-2"}, {"metrics", {{"m@1", 0}}}}}});
+  EXPECT_EQ(line["experiment"], "EXP-1");
+  EXPECT_EQ(line["metrics"]["m@1"], 1.0);
+}
+
+TEST(Jsonl, TheNamesOfTheFormat) {
+  const testing::TemporaryFolder folder;
+  const RunResult run = mixed_run();
+  {
+    JsonlReport report(folder.path() / "results.jsonl");
+    report.run_started(run.info, 4);
+    for (const auto& one : run.experiments[0].comparisons) {
+      report.comparison_finished(run.experiments[0], one);
+      // Readable after every step, as a killed run leaves it.
+      EXPECT_NO_THROW(testing::lines_of(folder.path() / "results.jsonl"));
+    }
+    report.experiment_finished(run.experiments[0]);
+    report.run_finished(run);
+  }
+  const auto lines = testing::lines_of(folder.path() / "results.jsonl");
+  ASSERT_EQ(lines.size(), 7U);
+  const char* types[] = {"run",          "comparison", "comparison", "not_compared",
+                         "not_compared", "experiment", "summary"};
+  for (std::size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i]["type"], types[i]);
+  const auto has = [&](std::size_t line, std::initializer_list<const char*> names) {
+    for (const char* name : names) EXPECT_TRUE(lines[line].contains(name)) << name;
+  };
+  has(0, {"schema", "version", "commit", "dirty", "code_sha256", "command", "started",
+          "ledger_head", "environment"});
+  has(1, {"experiment", "case", "path", "device", "dtype", "metrics", "seconds"});
+  has(3, {"experiment", "case", "path", "device", "dtype", "verdict", "reason", "needs"});
+  has(5, {"id", "kind", "verdict", "devices", "reason", "label", "comparisons", "criteria",
+          "spec_sha256", "attempt", "seconds"});
+  has(6, {"pass", "fail", "not_run", "error", "exit_code"});
+  EXPECT_EQ(lines[1]["metrics"]["top1_agreement@1"], (nlohmann::json{{"agree", 11}, {"of", 12}}));
+  EXPECT_EQ(lines[5]["verdict"], "pass");
+  EXPECT_EQ(lines[5]["devices"], (nlohmann::json{{"cpu", "pass"}, {"cuda", "not_run"}}));
+  EXPECT_EQ(lines[5]["label"], "unregistered");
+  EXPECT_EQ(lines[5]["comparisons"], 2);
+  const auto& criterion = lines[5]["criteria"][0];
+  EXPECT_EQ(criterion["metric"], "max_abs_error@1");
+  EXPECT_EQ(criterion["device"], "cpu");
+  EXPECT_EQ(criterion["at_most"], 1e-3);
+  EXPECT_EQ(criterion["value"], 2e-4);
+  EXPECT_EQ(criterion["holds"], true);
+  EXPECT_DOUBLE_EQ(criterion["used"].get<double>(), 0.2);
+  EXPECT_EQ(lines[5]["criteria"][1]["holds"], nullptr);  // cuda: nothing to judge
+  EXPECT_THAT(testing::text_of(folder.path() / "results.jsonl"), StartsWith("{\"type\":\"run\","));
+}
+
+TEST(Jsonl, AFullDiskIsAnError) {
+  EXPECT_THAT(message_of<std::runtime_error>([] { AppendFile("/dev/full").append("x"); }),
+              HasSubstr("/dev/full: cannot be written: No space left on device"));
+  EXPECT_THAT(message_of<std::runtime_error>([] { JsonlReport("/nonexistent/results.jsonl"); }),
+              HasSubstr("cannot be written: No such file"));
+  const RunResult run = mixed_run();
+  EXPECT_THROW(JsonlReport("/dev/full").run_finished(run), std::runtime_error);
+}
+
+TEST(Jsonl, AFileIsReplacedWholeOrNotAtAll) {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "summary.md";
+  replace_file(file, "one, which is longer");
+  replace_file(file, "two");
+  EXPECT_EQ(testing::text_of(file), "two");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  EXPECT_THROW(replace_file("/nonexistent/summary.md", "x"), std::runtime_error);
+  std::filesystem::create_directory(folder.path() / "report.html");
+  std::ofstream(folder.path() / "report.html" / "x") << "x";
+  EXPECT_THROW(replace_file(folder.path() / "report.html", "x"), std::runtime_error);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
+}
+
+// --- text for people
+// ---------------------------------------------------------------------------------
+
+TEST(Escape, Terminal) {
+  EXPECT_EQ(for_terminal("a\x1b[31m\a\r\n\t\x7f"), "a\\x1b[31m\\x07\\r\\n\\t\\x7f");
+  EXPECT_EQ(for_terminal("\xC2\x9B"
+                         "31m"),
+            "\\u{9b}31m");  // CSI as one C1 character
+  EXPECT_EQ(for_terminal("\xE2\x80\xAE"), "\\u{202e}");
+  EXPECT_EQ(for_terminal("\xE2\x80\xA8"), "\\u{2028}");
+  EXPECT_EQ(for_terminal("\xff\xe2\x82"), "\\xff\\xe2\\x82");
+  EXPECT_EQ(for_terminal("\xEF\xBF\xBE\xEF\xBF\xBF"), "\\u{fffe}\\u{ffff}");
+  EXPECT_EQ(for_terminal("日本 é 🙂"), "日本 é 🙂");
+}
+
+TEST(Escape, MarkdownHoldsNoMarkup) {
+  const std::string safe = for_markdown(kHostile);
+  for (const char mark : {'<', '>', '|', '`', '*', '[', ']', '\n', '\x1b'}) {
+    EXPECT_EQ(safe.find(mark), std::string::npos) << mark;
+  }
+  EXPECT_THAT(safe, Not(HasSubstr("://")));
+  EXPECT_THAT(safe, StartsWith("BaNaNa-Infinity &#60;script&#62;"));
+}
+
+TEST(MetricText, IsShort) {
+  EXPECT_EQ(metric_text(1.0486e-4), "1.049e-04");
+  EXPECT_EQ(metric_text(0.001), "1.000e-03");
+  EXPECT_EQ(metric_text(0.5), "0.5");
+  EXPECT_EQ(metric_text(0.0), "0");
+  EXPECT_EQ(metric_text(kNaN), "nan");
+  EXPECT_EQ(metric_text(true), "true");
+  EXPECT_EQ(metric_text(std::int64_t{596049920}), "596049920");
+  EXPECT_EQ(metric_text(Agreement{187, 188}), "187 of 188");
+}
+
+TEST(Console, TheTableSaysWhatWasAndWhatWasNotChecked) {
+  const std::string table = console_table(mixed_run());
+  EXPECT_THAT(table, HasSubstr("pass (cpu) · not run (cuda)"));
+  EXPECT_THAT(table, HasSubstr("2/4"));
+  EXPECT_THAT(table, HasSubstr("max_abs_error@1 2.000e-04 <= 1.000e-03"));
+  EXPECT_THAT(table, HasSubstr("20 %"));
+  EXPECT_THAT(table, HasSubstr("EXP-1 cuda: 2 comparisons: no GPU"));
+  EXPECT_THAT(table, HasSubstr("results: reports/x\n"));
+}
+
+TEST(Console, AFailureDoesNotReadAsHeld) {
+  ExperimentResult experiment;
+  experiment.comparisons = {{key("story"), Measurement{{{"max_abs_error@1", 2e-3}}}}};
+  const std::string table = console_table(
+      run_with(std::move(experiment), spec_of("EXP-1", {at_most("max_abs_error@1", 1e-3)})));
+  EXPECT_THAT(table, HasSubstr("fail (cpu)"));
+  EXPECT_THAT(table, HasSubstr("2.000e-03 not <= 1.000e-03"));
+  EXPECT_THAT(table, HasSubstr("Failed:\n  EXP-1: max_abs_error@1 is 2.000e-03"));
+}
+
+TEST(Reports, HostileTextIsHarmless) {
+  ExperimentResult experiment;
+  experiment.title = kHostile;
+  experiment.comparisons = {{key(kHostile), Measurement{{{"max_abs_error@1", 2e-3}}}},
+                            {key("b"), NotRun{kHostile, "weights"}},
+                            {key("c"), Broken{kHostile}}};
+  RunResult run =
+      run_with(std::move(experiment), spec_of("EXP-1", {at_most("max_abs_error@1", 1e-3)}));
+  run.info.command = kHostile;
+  const std::string markdown = markdown_summary(run);
+  EXPECT_THAT(markdown, Not(HasSubstr("<script")));
+  EXPECT_THAT(markdown, HasSubstr("BaNaNa-Infinity"));
+  std::ostringstream progress;
+  std::ostringstream table;
+  for (const bool terminal : {false, true}) {
+    ConsoleReport console(progress, table, terminal);
+    console.run_started(run.info, 3);
+    console.device_started(run.experiments[0], kHostile);
+    console.comparison_started(run.experiments[0], key(kHostile));
+    for (const auto& one : run.experiments[0].comparisons) {
+      console.comparison_finished(run.experiments[0], one);
+    }
+    console.experiment_finished(run.experiments[0]);
+    console.run_finished(run);
+  }
+  for (const std::string& text : {progress.str(), table.str()}) {
+    EXPECT_THAT(text, Not(HasSubstr("\x1b[31m")));
+    EXPECT_THAT(text, Not(HasSubstr("\x1b]")));
+    EXPECT_THAT(text, Not(HasSubstr("\xE2\x80\xAE")));
+  }
+}
+
+TEST(Console, ALogHasPlainLines) {
+  const RunResult run = mixed_run();
+  std::ostringstream progress, table;
+  ConsoleReport console(progress, table, false);
+  console.run_started(run.info, 4);
+  console.comparison_started(run.experiments[0], key("story"));
+  for (const auto& one : run.experiments[0].comparisons) {
+    console.comparison_finished(run.experiments[0], one);
+  }
+  EXPECT_EQ(progress.str().find('\r'), std::string::npos);
+  EXPECT_EQ(progress.str().find('\x1b'), std::string::npos);
+  EXPECT_THAT(progress.str(), HasSubstr("[1/4] EXP-1 story, full, cpu, float32: measured\n"));
+  EXPECT_THAT(progress.str(), HasSubstr("[3/4] EXP-1 story, full, cuda, float32: not run: no GPU"));
+}
+
+TEST(Console, ATerminalHasOneLineThatFits) {
+  const RunResult run = mixed_run();
+  std::ostringstream progress, table;
+  ConsoleReport console(progress, table, true);
+  console.run_started(run.info, 4);
+  console.comparison_started(run.experiments[0], key(std::string(200, 'x') + "é"));
+  EXPECT_THAT(progress.str(), StartsWith("\r\x1b[K[........................] 0/4  EXP-1 "));
+  EXPECT_LE(display_width(progress.str()), 79U + 4U);
+  EXPECT_EQ(progress.str().find('\n'), std::string::npos);
+}
+
+TEST(Markdown, NotCheckedStandsBeforeTheTable) {
+  const std::string text = markdown_summary(mixed_run());
+  EXPECT_LT(text.find("**Not checked**"), text.find("| experiment |"));
+  EXPECT_THAT(text, HasSubstr("- EXP-1, cuda: 2 comparisons: no GPU"));
+  EXPECT_THAT(text, HasSubstr("unregistered"));
+}
+
+TEST(Markdown, FitsAStepSummary) {
+  RunResult run = mixed_run();
+  run.experiments[0].title = std::string(5000, '<');
+  run.experiments[0].judgement.reason = std::string(100000, '<');
+  run.experiments[0].judgement.verdict = Verdict::kFail;
+  run.experiments.resize(1000, run.experiments[0]);
+  EXPECT_LT(markdown_summary(run).size(), 1U << 20);
+}
+
+}  // namespace
+}  // namespace octlm::verify

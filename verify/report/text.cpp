@@ -1,0 +1,170 @@
+#include "verify/report/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace octlm::verify {
+namespace {
+
+const char* verdict_words(Verdict verdict) {
+  return verdict == Verdict::kNotRun ? "not run" : verdict_name(verdict);
+}
+
+const char* bound_sign(Criterion::Bound bound) {
+  switch (bound) {
+    case Criterion::Bound::kAtMost:
+      return " <= ";
+    case Criterion::Bound::kAtLeast:
+      return " >= ";
+    case Criterion::Bound::kEquals:
+      return " = ";
+  }
+  return "";
+}
+
+std::string limit_text(const std::variant<double, bool>& limit) {
+  const bool* truth = std::get_if<bool>(&limit);
+  return truth ? (*truth ? "true" : "false") : number_text(std::get<double>(limit));
+}
+
+void add_seconds(std::optional<double>& total, const nlohmann::json& record, const char* side) {
+  const auto seconds = record.find("seconds");
+  if (seconds == record.end() || !seconds->is_object()) return;
+  const auto value = seconds->find(side);
+  if (value != seconds->end() && value->is_number())
+    total = total.value_or(0) + value->get<double>();
+}
+
+std::string plural(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string verdict_text(const ExperimentResult& experiment) {
+  std::string text;
+  for (const DeviceResult& device : experiment.judgement.devices) {
+    if (!text.empty()) text += " · ";
+    text += std::string(verdict_words(device.verdict)) + " (" + device.device + ")";
+  }
+  return text.empty() ? verdict_words(experiment.judgement.verdict) : text;
+}
+
+const CriterionResult* decisive_criterion(const ExperimentResult& experiment) {
+  const std::vector<CriterionResult>& criteria = experiment.judgement.criteria;
+  const CriterionResult* decisive = nullptr;
+  for (const CriterionResult& one : criteria) {
+    if (one.holds == false) return &one;
+    const bool more = !decisive || one.used.value_or(-1) > decisive->used.value_or(-1);
+    if (one.holds && more) decisive = &one;
+  }
+  return decisive;
+}
+
+std::string criterion_text(const CriterionResult& criterion) {
+  if (!criterion.value) return criterion.holds ? "missing" : "not measured";
+  const std::string value = metric_text(*criterion.value);
+  if (criterion.implied) return value + ": must be finite";
+  // A failing number is not said to be below its bound.
+  const std::string sign = criterion.holds == false ? " not" : "";
+  return value + sign + bound_sign(criterion.bound) + limit_text(criterion.limit);
+}
+
+std::string used_text(const CriterionResult& criterion) {
+  return criterion.used ? share_text(*criterion.used) : "-";
+}
+
+std::string share_text(double share) {
+  char text[32];
+  if (share >= 10) {
+    std::snprintf(text, sizeof text, share < 1e4 ? "%.0f times" : "%.1e times", share);
+  } else if (share != 1 && std::round(100 * share) == 100) {
+    return share > 1 ? "over 100 %" : "under 100 %";  // what failed is not said to be just used up
+  } else {
+    std::snprintf(text, sizeof text, share < 0.01 ? "%.2g %%" : "%.0f %%", 100 * share);
+  }
+  return text;
+}
+
+SideSeconds side_seconds(const ExperimentResult& experiment) {
+  SideSeconds seconds;
+  for (const ComparisonResult& comparison : experiment.comparisons) {
+    if (const Measurement* measured = comparison.measurement()) {
+      add_seconds(seconds.subject, measured->record, "subject");
+      add_seconds(seconds.reference, measured->record, "reference");
+    }
+  }
+  return seconds;
+}
+
+std::vector<NotChecked> not_checked(const RunResult& run) {
+  std::vector<NotChecked> list;
+  for (const ExperimentResult& experiment : run.experiments) {
+    struct Group {
+      std::string device, reason, first;
+      std::int64_t count = 0;
+    };
+    std::vector<Group> groups;
+    for (const ComparisonResult& comparison : experiment.comparisons) {
+      if (comparison.measurement()) continue;
+      const NotRun* not_run = comparison.not_run();
+      const std::string reason = not_run ? not_run->reason : "error: " + comparison.broken()->what;
+      auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) {
+        return known.device == comparison.key.device && known.reason == reason;
+      });
+      if (group == groups.end()) {
+        group = groups.insert(groups.end(),
+                              {comparison.key.device, reason, key_text(comparison.key), 0});
+      }
+      ++group->count;
+    }
+    for (const Group& group : groups) {
+      list.push_back(
+          {experiment.id,
+           group.count == 1 ? group.first : group.device + ": " + plural(group.count, "comparison"),
+           group.reason});
+    }
+    if (experiment.comparisons.empty()) {
+      list.push_back({experiment.id, "everything", experiment.judgement.reason});
+    }
+  }
+  for (const std::string& id : run.not_started) {
+    list.push_back({id, "everything", "the run was interrupted before it"});
+  }
+  return list;
+}
+
+std::string trust_text(const Trust& trust) {
+  const Trust::Attempts* most = nullptr;
+  for (const auto& [device, attempts] : trust.attempts) {
+    if (most == nullptr || attempts.attempt > most->attempt) most = &attempts;
+  }
+  if (most == nullptr || most->attempt == 0) return trust.label;
+  std::string text = trust.label + ", attempt " + std::to_string(most->attempt);
+  if (most->failed > 0) text += ", of which " + std::to_string(most->failed) + " failed";
+  if (most->abandoned > 0) text += ", " + std::to_string(most->abandoned) + " never ended";
+  return text;
+}
+
+std::string headline(const RunResult& run) {
+  const Summary& summary = run.summary;
+  std::string text;
+  const auto add = [&](std::int64_t count, const char* word) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + word;
+  };
+  add(summary.fail, "fail");
+  add(summary.error, "error");
+  add(summary.not_run, "not run");
+  add(summary.pass, "pass");
+  add(summary.uncounted, "pass that does not count");
+  std::int64_t planned = 0, compared = 0;
+  for (const ExperimentResult& experiment : run.experiments) {
+    planned += experiment.planned;
+    compared += experiment.compared();
+  }
+  return text + ". " + std::to_string(compared) + " of " + plural(planned, "planned comparison") +
+         (planned == 1 ? " was made." : " were made.");
+}
+
+}  // namespace octlm::verify
