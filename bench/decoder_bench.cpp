@@ -1,7 +1,8 @@
-// The whole pass: prefill of a prompt with one row of logits, the same with all rows, and one decoded
-// token behind a prompt, in float32.
+// The whole pass: prefill of a prompt with one row of logits, the same with all rows, and one
+// decoded token behind a prompt, in float32.
 //   OCTLM_CHECKPOINT=DIR build/release/bench/decoder_bench
-// Without OCTLM_CHECKPOINT: qwen3-0.6b-synthetic from octlm's cache (./octlm fetch qwen3-0.6b-synthetic).
+// Without OCTLM_CHECKPOINT: qwen3-0.6b-synthetic from octlm's cache (./octlm fetch
+// qwen3-0.6b-synthetic).
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -41,7 +42,8 @@ struct Loaded {
   double layer_weight_bytes() const {
     double bytes = 0;
     for (const auto& stored : checkpoint.stored()) {
-      if (stored.name.starts_with("model.layers.")) bytes += static_cast<double>(stored.view.bytes());
+      if (stored.name.starts_with("model.layers."))
+        bytes += static_cast<double>(stored.view.bytes());
     }
     return bytes;
   }
@@ -51,9 +53,9 @@ struct Loaded {
   // Multiply-adds of `rows` rows through the layers and `logit_rows` through the head, two each.
   double flop(std::int64_t rows, std::int64_t logit_rows) const {
     const auto& config = checkpoint.config();
-    const auto per_layer = static_cast<double>(
-        config.hidden_size * (2 * config.attention_width() + 2 * config.key_value_width() +
-                              3 * config.intermediate_size));
+    const auto per_layer = static_cast<double>(config.hidden_size * (2 * config.attention_width() +
+                                                                     2 * config.key_value_width() +
+                                                                     3 * config.intermediate_size));
     return 2 * (static_cast<double>(rows * config.num_hidden_layers) * per_layer +
                 static_cast<double>(logit_rows * config.vocab_size * config.hidden_size));
   }
@@ -77,7 +79,8 @@ std::vector<std::int32_t> prompt(std::int64_t tokens, std::int64_t vocab) {
   return ids;
 }
 
-const model::LogitSink kKeep = [](std::span<const std::int64_t>, const model::ConstTensorView& logits) {
+const model::LogitSink kKeep = [](std::span<const std::int64_t>,
+                                  const model::ConstTensorView& logits) {
   benchmark::DoNotOptimize(logits.data);
 };
 
@@ -94,12 +97,18 @@ void BM_Prefill(benchmark::State& state) {
     cache.reset();
     model->decoder.forward(ids, 0, cache, wanted, kKeep);
   }
-  report(state,
-         {model->layer_weight_bytes() + model->head_bytes(), model->flop(tokens, std::ssize(wanted))},
-         kThreads);
+  report(
+      state,
+      {model->layer_weight_bytes() + model->head_bytes(), model->flop(tokens, std::ssize(wanted))},
+      kThreads);
 }
-BENCHMARK(BM_Prefill)->ArgNames({"tokens", "all_logits"})
-    ->Args({200, 1})->Args({200, 0})->Args({20, 1})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_Prefill)
+    ->ArgNames({"tokens", "all_logits"})
+    ->Args({200, 1})
+    ->Args({200, 0})
+    ->Args({20, 1})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 // One token behind a prompt of range(0) tokens.
 void BM_Decode(benchmark::State& state) {
@@ -117,7 +126,12 @@ void BM_Decode(benchmark::State& state) {
   }
   report(state, {model->layer_weight_bytes() + model->head_bytes(), model->flop(1, 1)}, kThreads);
 }
-BENCHMARK(BM_Decode)->ArgName("behind")->Arg(20)->Arg(200)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_Decode)
+    ->ArgName("behind")
+    ->Arg(20)
+    ->Arg(200)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace octlm::bench

@@ -52,12 +52,15 @@ void add_model_path(ModelPaths& paths, const std::string& argument) {
   }
   const fs::path folder = argument.substr(equals + 1);
   if (!fs::is_directory(folder)) {
-    throw std::invalid_argument("--model " + argument + ": " + folder.string() + " is not a folder");
+    throw std::invalid_argument("--model " + argument + ": " + folder.string() +
+                                " is not a folder");
   }
   paths[argument.substr(0, equals)] = fs::absolute(folder);
 }
 
-fs::path checkpoint_cache() { return folder_from("XDG_CACHE_HOME", ".cache") / "octlm" / "checkpoints"; }
+fs::path checkpoint_cache() {
+  return folder_from("XDG_CACHE_HOME", ".cache") / "octlm" / "checkpoints";
+}
 
 OrNotRun<CheckpointFolder> find_checkpoint(const ModelReference& model, const ModelPaths& paths) {
   if (const auto given = paths.find(model.id); given != paths.end()) {
@@ -66,8 +69,8 @@ OrNotRun<CheckpointFolder> find_checkpoint(const ModelReference& model, const Mo
   for (const fs::path& folder : candidates(model)) {
     if (is_checkpoint(folder)) return CheckpointFolder{folder};
   }
-  return verify::NotRun{"no weights of " + model.id + " here; get them with: ./octlm fetch " + model.id,
-                        "weights"};
+  return verify::NotRun{
+      "no weights of " + model.id + " here; get them with: ./octlm fetch " + model.id, "weights"};
 }
 
 fs::path resolve_model_argument(const std::string& argument) {
@@ -75,7 +78,8 @@ fs::path resolve_model_argument(const std::string& argument) {
   const fs::path named = checkpoint_cache() / folder_name(argument);
   if (is_checkpoint(named)) return named;
   std::vector<fs::path> revisions;
-  for (const fs::path& folder : {named, hub_cache() / ("models--" + folder_name(argument)) / "snapshots"}) {
+  for (const fs::path& folder :
+       {named, hub_cache() / ("models--" + folder_name(argument)) / "snapshots"}) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
       if (is_checkpoint(entry.path())) revisions.push_back(entry.path());
@@ -88,16 +92,18 @@ fs::path resolve_model_argument(const std::string& argument) {
                                 " revisions are in the cache; give the folder of one, such as " +
                                 revisions.front().string());
   }
-  throw std::invalid_argument("--model " + argument +
-                              ": neither a folder nor a checkpoint in the cache; get it with: ./octlm fetch " +
-                              argument);
+  throw std::invalid_argument(
+      "--model " + argument +
+      ": neither a folder nor a checkpoint in the cache; get it with: ./octlm fetch " + argument);
 }
 
 std::int64_t stated_size(const fs::path& folder, const char* name) {
   if (!fs::exists(folder / "config.json")) return 0;
   const auto config = verify::read_strict(folder / "config.json");
   const auto size = config.is_object() ? config.find(name) : config.end();
-  return size != config.end() && size->is_number_integer() ? std::max<std::int64_t>(0, size->get<std::int64_t>()) : 0;
+  return size != config.end() && size->is_number_integer()
+             ? std::max<std::int64_t>(0, size->get<std::int64_t>())
+             : 0;
 }
 
 bool is_default_checkpoint(const std::string& id) {
@@ -121,7 +127,8 @@ std::vector<std::string> mismatched_files(const fs::path& folder, const ModelRef
   return mismatches;
 }
 
-nlohmann::json checkpoint_identity(const std::filesystem::path& folder, const ModelReference& model) {
+nlohmann::json checkpoint_identity(const std::filesystem::path& folder,
+                                   const ModelReference& model) {
   if (!model.files.empty()) return model.files;
   nlohmann::json files = nlohmann::json::object();
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

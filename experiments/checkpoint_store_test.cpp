@@ -30,7 +30,8 @@ class Store : public ::testing::Test {
   }
   static std::string found(const ModelReference& model, const ModelPaths& paths = {}) {
     const auto result = find_checkpoint(model, paths);
-    if (const auto* absent = std::get_if<verify::NotRun>(&result)) return absent->needs + ": " + absent->reason;
+    if (const auto* absent = std::get_if<verify::NotRun>(&result))
+      return absent->needs + ": " + absent->reason;
     return std::get<CheckpointFolder>(result).path;
   }
 
@@ -39,7 +40,8 @@ class Store : public ::testing::Test {
 
 TEST_F(Store, AbsentNamesTheCommandThatGetsIt) {
   EXPECT_EQ(found({"smollm2-135m-instruct", "", {}}),
-            "weights: no weights of smollm2-135m-instruct here; get them with: ./octlm fetch smollm2-135m-instruct");
+            "weights: no weights of smollm2-135m-instruct here; get them with: ./octlm fetch "
+            "smollm2-135m-instruct");
 }
 
 TEST_F(Store, LooksInTheOrderOfItsHeader) {
@@ -67,7 +69,8 @@ TEST_F(Store, ModelArgumentIsAFolderOrAName) {
   const auto hub = make(fs::path("cache/octlm/checkpoints/org--name") / kRevision);
   EXPECT_EQ(resolve_model_argument("org/name"), hub);
   make(fs::path("cache/octlm/checkpoints/org--name") / std::string(40, 'b'));
-  EXPECT_THROW(resolve_model_argument("org/name"), std::invalid_argument) << "two revisions: which?";
+  EXPECT_THROW(resolve_model_argument("org/name"), std::invalid_argument)
+      << "two revisions: which?";
 }
 
 TEST_F(Store, ModelPathsAreParsedStrictly) {

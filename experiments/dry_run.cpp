@@ -25,7 +25,8 @@ constexpr double kReferenceStart_s = 10;  // importing PyTorch and Transformers
 std::int64_t weight_bytes(const fs::path& folder) {
   std::int64_t bytes = 0;
   for (const auto& file : fs::directory_iterator(folder)) {
-    if (file.path().extension() == ".safetensors") bytes += static_cast<std::int64_t>(file.file_size());
+    if (file.path().extension() == ".safetensors")
+      bytes += static_cast<std::int64_t>(file.file_size());
   }
   return bytes;
 }
@@ -51,14 +52,18 @@ bool splits_a_sequence(const std::string& path) {
 double seconds_of(const std::string& path, std::int64_t positions, double parameters) {
   const auto calls = reference::Path::parse(path).calls(positions);
   if (!calls) return 0;
-  const double whole = 2 * parameters * static_cast<double>(positions) / (kFlopsPerCore * available_cpus());
-  const auto reading = [&](std::size_t times) { return static_cast<double>(times) * 4 * parameters / kBytesPerSecond; };
+  const double whole =
+      2 * parameters * static_cast<double>(positions) / (kFlopsPerCore * available_cpus());
+  const auto reading = [&](std::size_t times) {
+    return static_cast<double>(times) * 4 * parameters / kBytesPerSecond;
+  };
   return std::max(whole, reading(calls->size())) + std::max(whole, reading(1));
 }
 
-void print_estimate(std::ostream& out, const verify::Spec& spec, const std::vector<verify::ComparisonKey>& plan,
-                    const fs::path& folder) {
-  const double parameters = static_cast<double>(weight_bytes(folder)) / 2;  // at most: 16-bit weights
+void print_estimate(std::ostream& out, const verify::Spec& spec,
+                    const std::vector<verify::ComparisonKey>& plan, const fs::path& folder) {
+  const double parameters =
+      static_cast<double>(weight_bytes(folder)) / 2;  // at most: 16-bit weights
   const auto positions = positions_of_cases(spec);
   double seconds = spec.has_part("reference") ? kReferenceStart_s : 0;
   std::int64_t longest = 0;
@@ -68,27 +73,34 @@ void print_estimate(std::ostream& out, const verify::Spec& spec, const std::vect
     seconds += seconds_of(key.path, found->second, parameters);
     longest = std::max(longest, found->second);
   }
-  // The subject keeps the weights as they are stored, the reference widens them; a pass adds its logits.
+  // The subject keeps the weights as they are stored, the reference widens them; a pass adds its
+  // logits.
   const double bytes = 2 * parameters + (spec.has_part("reference") ? 4 * parameters : 0) +
                        4.0 * static_cast<double>(longest * stated_size(folder, "vocab_size")) + 5e8;
   char text[160];
-  std::snprintf(text, sizeof text, "estimate: about %.0f s on the cpu here and %.1f GB of memory (rough: sizes times a typical machine)\n",
+  std::snprintf(text, sizeof text,
+                "estimate: about %.0f s on the cpu here and %.1f GB of memory (rough: sizes times "
+                "a typical machine)\n",
                 std::max(1.0, seconds), bytes / 1e9);
   out << text;
 }
 
 // The places whose text still starts with what `octlm new` left to be replaced.
-void find_unwritten(const nlohmann::json& value, const std::string& path, std::vector<std::string>& places) {
+void find_unwritten(const nlohmann::json& value, const std::string& path,
+                    std::vector<std::string>& places) {
   if (value.is_string() && value.get<std::string>().starts_with("REPLACE:")) places.push_back(path);
   if (value.is_array()) {
-    for (std::size_t i = 0; i < value.size(); ++i) find_unwritten(value[i], path + "[" + std::to_string(i) + "]", places);
+    for (std::size_t i = 0; i < value.size(); ++i)
+      find_unwritten(value[i], path + "[" + std::to_string(i) + "]", places);
   }
   if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) find_unwritten(member, path + "." + key, places);
+    for (const auto& [key, member] : value.items())
+      find_unwritten(member, path + "." + key, places);
   }
 }
 
-// Why the cases' texts and chats cannot be what the spec says, with this checkpoint's tokenizer; "" when they can.
+// Why the cases' texts and chats cannot be what the spec says, with this checkpoint's tokenizer; ""
+// when they can.
 std::string words_fault(const verify::Spec& spec, const fs::path& folder) {
   if (spec.kind != "logit_parity" && spec.kind != "noise_floor") return "";
   std::vector<TokenCase> cases = read_token_cases(spec.part("cases"));
@@ -101,7 +113,8 @@ std::string words_fault(const verify::Spec& spec, const fs::path& folder) {
 }
 
 void print_checkpoint(std::ostream& out, const verify::Spec& spec,
-                      const std::vector<verify::ComparisonKey>& plan, const Environment& environment) {
+                      const std::vector<verify::ComparisonKey>& plan,
+                      const Environment& environment) {
   const ModelReference model = read_model(spec.part("model"));
   const auto found = environment.find_checkpoint(model);
   if (const auto* absent = std::get_if<verify::NotRun>(&found)) {
@@ -110,8 +123,10 @@ void print_checkpoint(std::ostream& out, const verify::Spec& spec,
   }
   const auto folder = std::get<CheckpointFolder>(found).path;
   out << "checkpoint: " << folder.string() << '\n';
-  for (const std::string& mismatch : mismatched_files(folder, model)) out << "checkpoint: " << mismatch << '\n';
-  if (const auto words = words_fault(spec, folder); !words.empty()) out << "cases: " << words << '\n';
+  for (const std::string& mismatch : mismatched_files(folder, model))
+    out << "checkpoint: " << mismatch << '\n';
+  if (const auto words = words_fault(spec, folder); !words.empty())
+    out << "cases: " << words << '\n';
   if (weight_bytes(folder) > 0) print_estimate(out, spec, plan, folder);
 }
 
@@ -123,8 +138,8 @@ std::vector<std::string> unwritten_places(const verify::Spec& spec) {
   return places;
 }
 
-void print_dry_run(std::ostream& out, const verify::Spec& spec, const std::vector<verify::ComparisonKey>& plan,
-                   const Environment& environment) {
+void print_dry_run(std::ostream& out, const verify::Spec& spec,
+                   const std::vector<verify::ComparisonKey>& plan, const Environment& environment) {
   if (spec.has_part("model")) print_checkpoint(out, spec, plan, environment);
   for (const std::string& place : unwritten_places(spec)) out << "to be written: " << place << '\n';
 }

@@ -36,29 +36,34 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-OrNotRun<std::unique_ptr<Engine>> open_process(const EngineRequest& request, const LocalOptions& options) {
-  auto engine = reference::make_process({.command = options.subject,
-                                         .folder = request.folder,
-                                         .dtype = request.dtype,
-                                         .device = request.device,
-                                         .vocab_size = stated_size(request.folder, "vocab_size"),
-                                         .max_positions = stated_size(request.folder, "max_position_embeddings"),
-                                         .silence_s = options.subject_silence_s});
+OrNotRun<std::unique_ptr<Engine>> open_process(const EngineRequest& request,
+                                               const LocalOptions& options) {
+  auto engine = reference::make_process(
+      {.command = options.subject,
+       .folder = request.folder,
+       .dtype = request.dtype,
+       .device = request.device,
+       .vocab_size = stated_size(request.folder, "vocab_size"),
+       .max_positions = stated_size(request.folder, "max_position_embeddings"),
+       .silence_s = options.subject_silence_s});
   const auto capabilities = engine->capabilities();
   const auto lacks = [](const std::vector<std::string>& names, const std::string& name) {
     return std::ranges::find(names, name) == names.end();
   };
   const std::string name = "unsupported: " + engine->description().engine + " has no ";
-  if (lacks(capabilities.devices, request.device)) return verify::NotRun{name + "device " + request.device};
-  if (lacks(capabilities.dtypes, request.dtype)) return verify::NotRun{name + "dtype " + request.dtype};
+  if (lacks(capabilities.devices, request.device))
+    return verify::NotRun{name + "device " + request.device};
+  if (lacks(capabilities.dtypes, request.dtype))
+    return verify::NotRun{name + "dtype " + request.dtype};
   return engine;
 }
 
 // Why Transformers cannot run in this process; nullopt when it can.
 std::optional<verify::NotRun> without_python() {
   if (fs::exists(environment_python())) return std::nullopt;
-  return verify::NotRun{"no Python environment at " + environment_python().string() + "; ./octlm run makes it",
-                        "reference"};
+  return verify::NotRun{
+      "no Python environment at " + environment_python().string() + "; ./octlm run makes it",
+      "reference"};
 }
 
 OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request, int threads) {
@@ -73,22 +78,28 @@ OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request
 }
 
 std::unique_ptr<Engine> open_recorded(const fs::path& folder, const EngineRequest& request) {
-  return reference::make_recorded(folder, recording_key(request.model, request.dtype, request.attention));
+  return reference::make_recorded(folder,
+                                  recording_key(request.model, request.dtype, request.attention));
 }
 
-OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_subject(const TextRequest& request, const LocalOptions& options) {
+OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_subject(const TextRequest& request,
+                                                                   const LocalOptions& options) {
   if (!options.subject.empty()) {
-    return verify::NotRun{"unsupported: this is about octlm's own tokenizer, and the subject is " + joined(options.subject)};
+    return verify::NotRun{"unsupported: this is about octlm's own tokenizer, and the subject is " +
+                          joined(options.subject)};
   }
   return make_octlm_text_engine(request.folder);
 }
 
-OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_reference(const TextRequest& request, const LocalOptions& options) {
+OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_reference(const TextRequest& request,
+                                                                     const LocalOptions& options) {
   if (options.recorded) {
-    return verify::NotRun{"text is compared with the live reference, not with a recording of logits", "reference"};
+    return verify::NotRun{
+        "text is compared with the live reference, not with a recording of logits", "reference"};
   }
   if (auto absent = without_python()) return *absent;
-  return reference::make_transformers_text({.python = environment_python(), .folder = request.folder});
+  return reference::make_transformers_text(
+      {.python = environment_python(), .folder = request.folder});
 }
 
 }  // namespace
@@ -103,13 +114,18 @@ Environment local_environment(const LocalOptions& options) {
   environment.open_subject = [threads, options](const EngineRequest& request) {
     return options.subject.empty() ? open_octlm(request, threads) : open_process(request, options);
   };
-  environment.open_reference = [threads, recorded = options.recorded](
-                                   const EngineRequest& request) -> OrNotRun<std::unique_ptr<Engine>> {
+  environment.open_reference =
+      [threads, recorded = options.recorded](
+          const EngineRequest& request) -> OrNotRun<std::unique_ptr<Engine>> {
     if (!recorded) return open_transformers(request, threads);
     return open_recorded(*recorded, request);
   };
-  environment.open_text_subject = [options](const TextRequest& request) { return open_text_subject(request, options); };
-  environment.open_text_reference = [options](const TextRequest& request) { return open_text_reference(request, options); };
+  environment.open_text_subject = [options](const TextRequest& request) {
+    return open_text_subject(request, options);
+  };
+  environment.open_text_reference = [options](const TextRequest& request) {
+    return open_text_reference(request, options);
+  };
   return environment;
 }
 

@@ -1,5 +1,6 @@
-// The Environment of a run on this machine: checkpoints from the cache or the command line, our decoder
-// or a user's program as the subject, Transformers in this process (or logits recorded earlier) as the reference.
+// The Environment of a run on this machine: checkpoints from the cache or the command line, our
+// decoder or a user's program as the subject, Transformers in this process (or logits recorded
+// earlier) as the reference.
 #pragma once
 
 #include <filesystem>
@@ -17,10 +18,11 @@ struct LocalOptions {
   ModelPaths models;
   // The folder of recorded logits to use in place of Transformers: --reference DIR.
   std::optional<std::filesystem::path> recorded;
-  // The words of a program to put under test in place of our decoder (reference/process.h): --subject CMD.
+  // The words of a program to put under test in place of our decoder (reference/process.h):
+  // --subject CMD.
   std::vector<std::string> subject;
   double subject_silence_s = 600;  // it is stopped after so long without a sign of life
-  int threads = 0;  // for both sides; 0 = the CPUs this process may run on
+  int threads = 0;                 // for both sides; 0 = the CPUs this process may run on
 };
 
 Environment local_environment(const LocalOptions& options);
@@ -29,7 +31,8 @@ Environment local_environment(const LocalOptions& options);
 reference::RecordingKey recording_key(const ModelReference& model, const std::string& dtype,
                                       const std::string& attention);
 
-// The python of the project's environment: $OCTLM_VENV_PYTHON, else .venv/bin/python of the checkout.
+// The python of the project's environment: $OCTLM_VENV_PYTHON, else .venv/bin/python of the
+// checkout.
 std::filesystem::path environment_python();
 // The checkout this program works for: $OCTLM_ROOT, else where it was built.
 std::filesystem::path checkout_root();

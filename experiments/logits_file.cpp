@@ -87,7 +87,8 @@ void LogitsFile::finish() {
     off_t offset = 0;
     const std::int64_t end = entries_.empty() ? 0 : entries_.back().end;
     while (offset < end) {
-      const ssize_t copied = sendfile(whole, data_, &offset, static_cast<std::size_t>(end - offset));
+      const ssize_t copied =
+          sendfile(whole, data_, &offset, static_cast<std::size_t>(end - offset));
       if (copied < 0 && errno == EINTR) continue;
       if (copied <= 0) fail("write failed");
     }

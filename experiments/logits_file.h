@@ -8,8 +8,8 @@
 
 namespace octlm::experiments {
 
-// The file appears whole, when finish() returns; until then, and when it is destroyed unfinished, only
-// FILE.partial exists. Throws std::runtime_error with the path when the disk refuses.
+// The file appears whole, when finish() returns; until then, and when it is destroyed unfinished,
+// only FILE.partial exists. Throws std::runtime_error with the path when the disk refuses.
 class LogitsFile {
  public:
   explicit LogitsFile(const std::filesystem::path& file);
@@ -17,7 +17,8 @@ class LogitsFile {
   LogitsFile(const LogitsFile&) = delete;
   LogitsFile& operator=(const LogitsFile&) = delete;
 
-  // Starts a tensor of shape [positions, vocab], float32. append() must follow with exactly its rows.
+  // Starts a tensor of shape [positions, vocab], float32. append() must follow with exactly its
+  // rows.
   void begin(const std::string& name, std::int64_t positions, std::int64_t vocab);
   void append(const float* values, std::int64_t count);
   // Takes back the tensor that was begun last, whole or in part.

@@ -8,9 +8,9 @@
 
 #include "experiments/commands/commands.h"
 #include "reference/python.h"
-#include "verify/report/escape.h"
 #include "verify/ledger/ledger.h"
 #include "verify/provenance.h"
+#include "verify/report/escape.h"
 #include "verify/runner.h"
 #include "verify/strict_json.h"
 

@@ -15,7 +15,8 @@ using reference::ForwardCall;
 
 std::unique_ptr<model::Backend> make_backend(const OctlmEngineOptions& options) {
   if (options.device != "cpu") {
-    throw std::invalid_argument("device '" + options.device + "' is not in this build; it has: cpu");
+    throw std::invalid_argument("device '" + options.device +
+                                "' is not in this build; it has: cpu");
   }
   const model::cpu::Options cpu{options.threads, options.instruction_set};
   if (options.dtype == "float32") return model::cpu::make_backend(cpu);

@@ -17,8 +17,8 @@ struct OctlmEngineOptions {
   std::string instruction_set;  // "" = the best this CPU has
 };
 
-// Opens the checkpoint and makes a decoder for it. Throws std::invalid_argument for a dtype or device
-// this build does not have (name what it has), std::runtime_error for a bad checkpoint.
+// Opens the checkpoint and makes a decoder for it. Throws std::invalid_argument for a dtype or
+// device this build does not have (name what it has), std::runtime_error for a bad checkpoint.
 std::unique_ptr<reference::Engine> make_octlm_engine(const OctlmEngineOptions& options);
 
 // What it can do in this build, whatever the checkpoint.

@@ -1,6 +1,6 @@
-// Our decoder against Transformers, live, on tiny checkpoints of every shape of config that we run: what
-// the registered experiments claim of two large checkpoints, here of many small ones, each chosen so that
-// one thing can be wrong in it.
+// Our decoder against Transformers, live, on tiny checkpoints of every shape of config that we run:
+// what the registered experiments claim of two large checkpoints, here of many small ones, each
+// chosen so that one thing can be wrong in it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +60,8 @@ std::vector<Variant> variants() {
       {"llama", llama},
       {"qwen3_float16_storage", {.dtype = model::DType::kFloat16}},
       {"llama_float32_storage", {.model_type = "llama", .dtype = model::DType::kFloat32}},
-      // huggingface/candle#2930: the head that is not tied, and the stored duplicate of one that is.
+      // huggingface/candle#2930: the head that is not tied, and the stored duplicate of one that
+      // is.
       {"qwen3_untied", {.tie_word_embeddings = false}},
       {"qwen3_stored_lm_head", {.stored_lm_head = true}},
       // onnx/onnx#7274: query heads and KV heads in every ratio.
@@ -80,8 +81,10 @@ std::vector<Variant> variants() {
       {"rope_scaling_absent", qwen3, config({{"rope_scaling", "REMOVE"}})},
       {"rope_scaling_default", qwen3, config({{"rope_scaling", {{"rope_type", "default"}}}})},
       // ggml-org/llama.cpp#8676: llama3 scaling, past the original length.
-      {"llama3_scaling", {.model_type = "llama", .max_position_embeddings = 512},
-       config({{"rope_scaling", kLlama3Scaling}}), 200},
+      {"llama3_scaling",
+       {.model_type = "llama", .max_position_embeddings = 512},
+       config({{"rope_scaling", kLlama3Scaling}}),
+       200},
       // InternLM/lmdeploy#3614: a window that is not in use.
       {"unused_window", qwen3, config({{"sliding_window", 4}, {"use_sliding_window", false}})},
       // Short prompts hide position bugs (AI-Hypercomputer/maxtext).
@@ -93,8 +96,8 @@ class Parity : public ::testing::TestWithParam<Variant> {};
 INSTANTIATE_TEST_SUITE_P(Tiny, Parity, ::testing::ValuesIn(variants()),
                          [](const auto& parameter) { return parameter.param.name; });
 
-// Float32 rounding on these sizes stays near 1e-5 on logits that span 2 to 30; a fault moves them by
-// tenths.
+// Float32 rounding on these sizes stays near 1e-5 on logits that span 2 to 30; a fault moves them
+// by tenths.
 constexpr double kBound = 2e-4;
 
 TEST_P(Parity, EveryPathEqualsTransformers) {
@@ -104,13 +107,15 @@ TEST_P(Parity, EveryPathEqualsTransformers) {
   TemporaryFolder folder;
   tiny.write(folder.path());
 
-  const auto subject = make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
+  const auto subject =
+      make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
   const auto reference = reference::make_transformers(
       {.python = environment_python(), .folder = folder.path(), .threads = 2});
   ASSERT_EQ(subject->vocab_size(), reference->vocab_size());
 
   std::mt19937 generator(11);
-  std::uniform_int_distribution<std::int32_t> id(0, static_cast<std::int32_t>(subject->vocab_size()) - 1);
+  std::uniform_int_distribution<std::int32_t> id(
+      0, static_cast<std::int32_t>(subject->vocab_size()) - 1);
   std::vector<std::int32_t> ids(variant.tokens);
   for (auto& value : ids) value = id(generator);
 
@@ -129,10 +134,12 @@ TEST_P(Parity, EveryPathEqualsTransformers) {
 }
 
 // The rows of a Hugging Face checkpoint's k_proj stand as its rotation wants them: none are moved
-// (huggingface/transformers#31788, ggml-org/llama.cpp#2376, vllm-project/vllm-metal#480). Were they moved
-// within each head, on either side, this is how the comparison would show it: two KV heads, head_dim 4.
+// (huggingface/transformers#31788, ggml-org/llama.cpp#2376, vllm-project/vllm-metal#480). Were they
+// moved within each head, on either side, this is how the comparison would show it: two KV heads,
+// head_dim 4.
 TEST(Parity, KeyRowsInAnotherOrderAreSeen) {
-  const TinyOptions options{.hidden_size = 16, .num_attention_heads = 4, .num_key_value_heads = 2, .head_dim = 4};
+  const TinyOptions options{
+      .hidden_size = 16, .num_attention_heads = 4, .num_key_value_heads = 2, .head_dim = 4};
   TinyCheckpoint tiny = make_tiny_checkpoint(options);
   TemporaryFolder stored, permuted;
   tiny.write(stored.path());
@@ -141,13 +148,15 @@ TEST(Parity, KeyRowsInAnotherOrderAreSeen) {
     const auto rows = tensor.bytes;
     const std::size_t row = rows.size() / 8;
     const std::size_t order[] = {0, 2, 1, 3, 4, 6, 5, 7};
-    for (std::size_t i = 0; i < 8; ++i) std::copy_n(&rows[order[i] * row], row, &tensor.bytes[i * row]);
+    for (std::size_t i = 0; i < 8; ++i)
+      std::copy_n(&rows[order[i] * row], row, &tensor.bytes[i * row]);
   }
   tiny.write(permuted.path());
   const auto reference = reference::make_transformers(
       {.python = environment_python(), .folder = stored.path(), .threads = 2});
   const auto error = [&](const TemporaryFolder& folder) {
-    const auto subject = make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
+    const auto subject =
+        make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
     const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5, 6, 7, 8};
     const auto measurement = compare_logits({*subject, {ids, reference::Path::full(), {}}},
                                             {*reference, {ids, reference::Path::full(), {}}});
@@ -162,23 +171,26 @@ TEST(Parity, KeyRowsInAnotherOrderAreSeen) {
 TEST(Parity, HoldsAtEveryLength) {
   TemporaryFolder folder;
   make_tiny_checkpoint({.max_position_embeddings = 4096}).write(folder.path());
-  const auto subject = make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
+  const auto subject =
+      make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
   const auto reference = reference::make_transformers(
       {.python = environment_python(), .folder = folder.path(), .threads = 2});
   for (const std::size_t length : {1, 7, 63, 64, 65, 512, 3000}) {
     std::vector<std::int32_t> ids(length);
-    for (std::size_t i = 0; i < length; ++i) ids[i] = static_cast<std::int32_t>((i * i * 7 + i * 13 + 3) % 61);
+    for (std::size_t i = 0; i < length; ++i)
+      ids[i] = static_cast<std::int32_t>((i * i * 7 + i * 13 + 3) % 61);
     for (const char* path : {"full", "chunked:64"}) {
       const auto measurement = compare_logits({*subject, {ids, reference::Path::parse(path), {}}},
                                               {*reference, {ids, reference::Path::full(), {}}});
-      EXPECT_LE(std::get<double>(measurement.metrics.at("max_abs_error@1")), kBound) << length << ' ' << path;
+      EXPECT_LE(std::get<double>(measurement.metrics.at("max_abs_error@1")), kBound)
+          << length << ' ' << path;
       EXPECT_EQ(measurement.record["positions"], length);
     }
   }
 }
 
-// design.md section 8: the definition is the arbiter, and must itself agree with Transformers within
-// float32 rounding.
+// design.md section 8: the definition is the arbiter, and must itself agree with Transformers
+// within float32 rounding.
 TEST(Definition, AgreesWithTransformersFloat32) {
   for (const char* model_type : {"qwen3", "llama"}) {
     TemporaryFolder folder;
@@ -188,7 +200,8 @@ TEST(Definition, AgreesWithTransformersFloat32) {
     const auto reference = reference::make_transformers(
         {.python = environment_python(), .folder = folder.path(), .threads = 2});
     std::vector<std::int32_t> ids(50);
-    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>((i * 37 + 5) % 64);
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      ids[i] = static_cast<std::int32_t>((i * 37 + 5) % 64);
     const auto measurement = compare_logits({*definition, {ids, reference::Path::full(), {}}},
                                             {*reference, {ids, reference::Path::full(), {}}});
     EXPECT_LE(std::get<double>(measurement.metrics.at("max_abs_error@1")), kBound) << model_type;
@@ -199,7 +212,8 @@ TEST(Definition, AgreesWithTransformersFloat32) {
 TEST(BothEngines, RefuseTheSameRequests) {
   TemporaryFolder folder;
   make_tiny_checkpoint({}).write(folder.path());
-  const auto subject = make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
+  const auto subject =
+      make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
   const auto reference = reference::make_transformers(
       {.python = environment_python(), .folder = folder.path(), .threads = 2});
   const std::vector<reference::LogitRequest> bad = {

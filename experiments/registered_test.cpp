@@ -33,7 +33,9 @@ TEST(RegisteredSpecs, CanAllBeReadAndJudged) {
 TEST(RegisteredSpecs, NeverPassWithoutWeights) {
   const Environment environment = [] {
     auto local = local_environment({});
-    local.find_checkpoint = [](const ModelReference& model) { return find_checkpoint({"absent-" + model.id, "", {}}, {}); };
+    local.find_checkpoint = [](const ModelReference& model) {
+      return find_checkpoint({"absent-" + model.id, "", {}}, {});
+    };
     return local;
   }();
   const auto kinds = all_kinds(environment);
@@ -54,11 +56,13 @@ TEST(RegisteredSpecs, NeverPassWithoutWeights) {
 
 // EXP-073 and EXP-074 as they are registered, on weights that can be had everywhere.
 TEST(PublishedRecord, ItsSpecsRunOnTheSyntheticCheckpoint) {
-  const auto found = find_checkpoint({.id = "qwen3-0.6b-synthetic", .revision = "", .files = {}}, {});
+  const auto found =
+      find_checkpoint({.id = "qwen3-0.6b-synthetic", .revision = "", .files = {}}, {});
   const auto* folder = std::get_if<CheckpointFolder>(&found);
   if (folder == nullptr) GTEST_SKIP() << "not run: " << std::get<verify::NotRun>(found).reason;
 
-  const Environment environment = local_environment({.models = {{"Qwen/Qwen3-0.6B", folder->path}}});
+  const Environment environment =
+      local_environment({.models = {{"Qwen/Qwen3-0.6B", folder->path}}});
   const auto kinds = all_kinds(environment);
   std::vector<verify::RunItem> items;
   for (const char* id : {"EXP-073", "EXP-074"}) {

@@ -1,5 +1,5 @@
-// The registered specs about text, where the real tokenizer files are: those of ../shared/models, or a
-// checkpoint in the cache. Where that folder exists nothing of this may be left out.
+// The registered specs about text, where the real tokenizer files are: those of ../shared/models,
+// or a checkpoint in the cache. Where that folder exists nothing of this may be left out.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -21,24 +21,28 @@ const fs::path kSource = OCTLM_SOURCE_DIR;
 const fs::path kRegistered = kSource / "experiments" / "registered";
 const fs::path kShared = kSource.parent_path() / "shared" / "models";
 
-// Which folder of kShared has a model's tokenizer. The synthetic model has Qwen's vocabulary, and the ids
-// of its spec are those of Qwen's tokenizer.
-const std::map<std::string, std::string> kFolders = {{"Qwen/Qwen3-0.6B", "qwen3-0.6b"},
-                                                     {"qwen3-0.6b-synthetic", "qwen3-0.6b"},
-                                                     {"smollm2-135m-instruct", "smollm2-135m-instruct"}};
+// Which folder of kShared has a model's tokenizer. The synthetic model has Qwen's vocabulary, and
+// the ids of its spec are those of Qwen's tokenizer.
+const std::map<std::string, std::string> kFolders = {
+    {"Qwen/Qwen3-0.6B", "qwen3-0.6b"},
+    {"qwen3-0.6b-synthetic", "qwen3-0.6b"},
+    {"smollm2-135m-instruct", "smollm2-135m-instruct"}};
 
 // The folder with a model's tokenizer.json; "" when it is not on this machine.
 fs::path tokenizer_folder(const ModelReference& model) {
   const auto known = kFolders.find(model.id);
-  if (known != kFolders.end() && fs::exists(kShared / known->second / "tokenizer.json")) return kShared / known->second;
+  if (known != kFolders.end() && fs::exists(kShared / known->second / "tokenizer.json"))
+    return kShared / known->second;
   const auto found = find_checkpoint(model, {});
   const auto* folder = std::get_if<CheckpointFolder>(&found);
-  return folder != nullptr && fs::exists(folder->path / "tokenizer.json") ? folder->path : fs::path();
+  return folder != nullptr && fs::exists(folder->path / "tokenizer.json") ? folder->path
+                                                                          : fs::path();
 }
 
 // The sequences of a logit kind's spec: its cases, or the one that its cases are beginnings of.
 std::vector<TokenCase> sequences(const verify::Spec& spec) {
-  if (spec.kind == "logit_parity" || spec.kind == "noise_floor") return read_token_cases(spec.part("cases"));
+  if (spec.kind == "logit_parity" || spec.kind == "noise_floor")
+    return read_token_cases(spec.part("cases"));
   if (spec.kind != "cached_parity") return {};
   auto parameters = spec.raw["parameters"];
   parameters["name"] = "parameters";

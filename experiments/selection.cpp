@@ -10,7 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<verify::Spec> read_folder(const fs::path& folder, const std::vector<verify::Kind>& kinds) {
+std::vector<verify::Spec> read_folder(const fs::path& folder,
+                                      const std::vector<verify::Kind>& kinds) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
@@ -38,7 +39,8 @@ bool is_file(const std::string& argument) {
   return argument.ends_with(".json") || argument.find('/') != std::string::npos;
 }
 
-std::vector<verify::Spec> select_specs(const fs::path& folder, const std::vector<std::string>& arguments,
+std::vector<verify::Spec> select_specs(const fs::path& folder,
+                                       const std::vector<std::string>& arguments,
                                        const std::vector<verify::Kind>& kinds) {
   const bool only_files = !arguments.empty() && std::ranges::all_of(arguments, is_file);
   const auto known = only_files ? std::vector<verify::Spec>() : read_folder(folder, kinds);
@@ -60,8 +62,8 @@ std::vector<verify::Spec> select_specs(const fs::path& folder, const std::vector
       take(spec);
     }
     if (!any) {
-      throw std::invalid_argument("'" + argument + "' matches no experiment; there are: " +
-                                  ids_of(known));
+      throw std::invalid_argument("'" + argument +
+                                  "' matches no experiment; there are: " + ids_of(known));
     }
   }
   if (arguments.empty()) {

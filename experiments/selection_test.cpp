@@ -20,7 +20,8 @@ class Selection : public ::testing::Test {
 
   void write(const std::string& id, const std::string& tags) {
     std::ofstream(folder_.path() / (id + ".json"))
-        << R"({"schema": 1, "id": ")" << id << R"(", "title": "t", "kind": "checkpoint_load", "tags": [)" << tags
+        << R"({"schema": 1, "id": ")" << id
+        << R"(", "title": "t", "kind": "checkpoint_load", "tags": [)" << tags
         << R"(], "question": "q", "prediction": "p", "model": {"id": "m"}, "subject": {"engine": "octlm",)"
         << R"( "devices": ["cpu"]}, "cases": [{"name": "c"}], "parameters": {}, "criteria": [{"metric":)"
         << R"( "parameters@1", "equals": 1}], "also_record": [], "must_catch": [], "stop_rule": "s"})";
@@ -43,7 +44,8 @@ TEST_F(Selection, IdsGlobsAndTags) {
   EXPECT_EQ(ids({"EXP-202"}), "EXP-202 ");
   EXPECT_EQ(ids({"EXP-20*"}), "EXP-201 EXP-202 ");
   EXPECT_EQ(ids({"tag:slow"}), "EXP-202 ");
-  EXPECT_EQ(ids({"EXP-210", "EXP-2*", "EXP-201"}), "EXP-201 EXP-202 EXP-210 ") << "each once, in order";
+  EXPECT_EQ(ids({"EXP-210", "EXP-2*", "EXP-201"}), "EXP-201 EXP-202 EXP-210 ")
+      << "each once, in order";
 }
 
 TEST_F(Selection, AFileNeedsNoFolder) {

@@ -1,5 +1,6 @@
-// The forward pass, as in Transformers' modeling_qwen3.py and modeling_llama.py (4.57). For a block of
-// seq rows at absolute positions first .. first + seq - 1, with shapes as stored in a checkpoint:
+// The forward pass, as in Transformers' modeling_qwen3.py and modeling_llama.py (4.57). For a block
+// of seq rows at absolute positions first .. first + seq - 1, with shapes as stored in a
+// checkpoint:
 //
 //   x      = embed_tokens[ids]                                   [seq, hidden]
 //   for each layer:
@@ -97,7 +98,9 @@ Decoder::Decoder(const Checkpoint& checkpoint, Backend& backend, const Options& 
 }
 
 namespace {
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("[decoder] " + what); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw std::invalid_argument("[decoder] " + what);
+}
 }  // namespace
 
 void Decoder::check_ids(std::span<const std::int32_t> ids) const {
@@ -118,8 +121,9 @@ void Decoder::check_call(std::span<const std::int32_t> ids, std::int64_t first_p
                          const KvCache& cache, std::span<const std::int64_t> wanted) const {
   check_ids(ids);
   if (first_position != cache.length()) {
-    refuse("the call starts at position " + std::to_string(first_position) + " but the cache holds " +
-           std::to_string(cache.length()) + " positions; reset or crop the cache first");
+    refuse("the call starts at position " + std::to_string(first_position) +
+           " but the cache holds " + std::to_string(cache.length()) +
+           " positions; reset or crop the cache first");
   }
   // The capacity is at most max_position_embeddings, so that limit holds as well.
   const auto count = std::ssize(ids);
@@ -138,7 +142,8 @@ void Decoder::check_call(std::span<const std::int32_t> ids, std::int64_t first_p
 
 Decoder::~Decoder() = default;
 
-std::unique_ptr<Decoder::Workspace> Decoder::take_workspace(std::int64_t rows, std::int64_t logit_rows) {
+std::unique_ptr<Decoder::Workspace> Decoder::take_workspace(std::int64_t rows,
+                                                            std::int64_t logit_rows) {
   const bool fits = workspace_ != nullptr && workspace_->hidden.whole.shape[0] >= rows &&
                     workspace_->logits.whole.shape[0] >= logit_rows;
   if (fits) return std::move(workspace_);
@@ -184,8 +189,8 @@ void Decoder::mlp_block(const Layer& layer, const Span& span, Workspace& work) c
   const std::int64_t seq = span.seq;
   const TensorView normed = work.normed.of(seq);
   const TensorView gate = work.gate.of(seq);
-  ops::rms_norm(backend_, work.hidden.of(seq), layer.post_attention_layernorm,
-                config_.rms_norm_eps, normed);
+  ops::rms_norm(backend_, work.hidden.of(seq), layer.post_attention_layernorm, config_.rms_norm_eps,
+                normed);
   ops::linear(backend_, normed, layer.gate_proj, gate);
   ops::linear(backend_, normed, layer.up_proj, work.up.of(seq));
   ops::silu_mul(backend_, gate, work.up.of(seq), gate);
@@ -209,8 +214,8 @@ void Decoder::head(const Span& span, std::span<const std::int64_t> wanted, Works
   }
 }
 
-void Decoder::forward(std::span<const std::int32_t> ids, std::int64_t first_position, KvCache& cache,
-                      std::span<const std::int64_t> wanted, const LogitSink& sink) {
+void Decoder::forward(std::span<const std::int32_t> ids, std::int64_t first_position,
+                      KvCache& cache, std::span<const std::int64_t> wanted, const LogitSink& sink) {
   check_call(ids, first_position, cache, wanted);
   const auto count = static_cast<std::int64_t>(ids.size());
   rope_.extend(first_position + count);

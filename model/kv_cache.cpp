@@ -9,13 +9,13 @@ KvCache::KvCache(const Config& config, Backend& backend, std::int64_t capacity)
       bytes_per_token_(config.cache_bytes_per_token(backend.activation_dtype())),
       dtype_(backend.activation_dtype()) {
   if (capacity < 1 || capacity > config.max_position_embeddings) {
-    throw std::invalid_argument(
-        "[kv_cache] capacity is " + std::to_string(capacity) + ", expected 1 to " +
-        std::to_string(config.max_position_embeddings) + " (max_position_embeddings in config.json)");
+    throw std::invalid_argument("[kv_cache] capacity is " + std::to_string(capacity) +
+                                ", expected 1 to " +
+                                std::to_string(config.max_position_embeddings) +
+                                " (max_position_embeddings in config.json)");
   }
   layer_shape_ = Shape({config.num_key_value_heads, capacity, config.head_dim});
-  const std::size_t bytes =
-      static_cast<std::size_t>(layer_shape_.elements()) * dtype_bytes(dtype_);
+  const std::size_t bytes = static_cast<std::size_t>(layer_shape_.elements()) * dtype_bytes(dtype_);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     keys_.push_back(backend.allocate(bytes));
     values_.push_back(backend.allocate(bytes));

@@ -1,6 +1,6 @@
-// Keys and values of every position computed so far, per layer: [kv_head, capacity, head_dim] in the
-// backend's activation dtype. Length is what has been computed; the decoder alone advances it, and only
-// after a whole call has succeeded, so that a failed call leaves the cache as it was.
+// Keys and values of every position computed so far, per layer: [kv_head, capacity, head_dim] in
+// the backend's activation dtype. Length is what has been computed; the decoder alone advances it,
+// and only after a whole call has succeeded, so that a failed call leaves the cache as it was.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class KvCache {
 
   // Forgets everything: the next call starts at position 0.
   void reset() { length_ = 0; }
-  // Forgets positions from `length` on. Throws std::invalid_argument unless 0 <= length <= length().
+  // Forgets positions from `length` on. Throws std::invalid_argument unless 0 <= length <=
+  // length().
   void crop(std::int64_t length);
 
   // [kv_head, capacity, head_dim]

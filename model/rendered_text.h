@@ -1,6 +1,6 @@
-// Text of which every byte knows who wrote it. A chat template renders one; the tokenizer reads it, and
-// lets an added token match only where every byte came from the template: what a user typed cannot become
-// a control token (huggingface/transformers#29279, huggingface/tokenizers#1347).
+// Text of which every byte knows who wrote it. A chat template renders one; the tokenizer reads it,
+// and lets an added token match only where every byte came from the template: what a user typed
+// cannot become a control token (huggingface/transformers#29279, huggingface/tokenizers#1347).
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,8 @@ namespace octlm::model {
 namespace {
 
 // Llama 3.1's scaling (Transformers: modeling_rope_utils.py, _compute_llama3_parameters): long
-// wavelengths are stretched by `factor`, short ones kept, those between blended; all in float32, as there.
+// wavelengths are stretched by `factor`, short ones kept, those between blended; all in float32, as
+// there.
 float llama3_scaled(float inverse_frequency, const RopeScaling& scaling) {
   const auto original = static_cast<float>(scaling.original_max_position_embeddings);
   const auto factor = static_cast<float>(scaling.factor);
@@ -29,9 +30,8 @@ std::vector<float> rope_inverse_frequencies(const Config& config) {
   for (std::int64_t i = 0; i < half; ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(config.head_dim);
     // torch computes float32 ** with the base rounded to float32; a power in double, rounded once.
-    const auto power = static_cast<float>(
-        std::pow(static_cast<double>(static_cast<float>(config.rope_theta)),
-                 static_cast<double>(exponent)));
+    const auto power = static_cast<float>(std::pow(
+        static_cast<double>(static_cast<float>(config.rope_theta)), static_cast<double>(exponent)));
     float frequency = 1.0F / power;
     if (config.rope_scaling.kind == RopeScaling::Kind::kLlama3) {
       frequency = llama3_scaled(frequency, config.rope_scaling);
@@ -41,7 +41,8 @@ std::vector<float> rope_inverse_frequencies(const Config& config) {
   return inverse;
 }
 
-RopeTable::RopeTable(const Config& config) : inverse_frequencies_(rope_inverse_frequencies(config)) {}
+RopeTable::RopeTable(const Config& config)
+    : inverse_frequencies_(rope_inverse_frequencies(config)) {}
 
 void RopeTable::extend(std::int64_t positions) {
   const auto half = inverse_frequencies_.size();

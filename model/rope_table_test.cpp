@@ -22,8 +22,8 @@ Config llama3(double theta, std::int64_t head_dim, double factor) {
   return config;
 }
 
-// One float32 is enough to tell an exponent, a power and a reciprocal rounded to float32 from a table in
-// double: pair 37 of Qwen3's 64 has the power 2942.7273 and not 2942.72717621.
+// One float32 is enough to tell an exponent, a power and a reciprocal rounded to float32 from a
+// table in double: pair 37 of Qwen3's 64 has the power 2942.7273 and not 2942.72717621.
 TEST(RopeInverseFrequencies, RoundWhereTransformersRounds) {
   const auto inverse = rope_inverse_frequencies(config_of(1e6, 128));
   ASSERT_EQ(inverse.size(), 64U);
@@ -57,8 +57,8 @@ TEST(RopeInverseFrequencies, Llama3BandsOfLlama31) {
   for (std::size_t i = 35; i < 64; ++i) EXPECT_EQ(scaled[i], plain[i] / 8) << i;
 }
 
-// EleutherAI/gpt-neox#1003, huggingface/transformers#29285: a 16-bit phase. At position 1857 pair 1 of
-// (head_dim 32, theta 10000) has phase 1044.268 and cos 0.30669; in float16 1045 and -0.40816.
+// EleutherAI/gpt-neox#1003, huggingface/transformers#29285: a 16-bit phase. At position 1857 pair 1
+// of (head_dim 32, theta 10000) has phase 1044.268 and cos 0.30669; in float16 1045 and -0.40816.
 TEST(RopeTable, PhaseIsFloat32) {
   RopeTable table(config_of(1e4, 32));
   table.extend(1858);
@@ -67,7 +67,8 @@ TEST(RopeTable, PhaseIsFloat32) {
   EXPECT_NEAR(cos.as<float>()[1], 0.30669, 2e-4);
 }
 
-// The phase is one float32 product: at position 40,959 an exact phase would differ by up to 0.002 rad.
+// The phase is one float32 product: at position 40,959 an exact phase would differ by up to 0.002
+// rad.
 TEST(RopeTable, LongPositionsUseTheRoundedPhase) {
   const Config config = config_of(1e6, 128);
   RopeTable table(config);
@@ -76,9 +77,11 @@ TEST(RopeTable, LongPositionsUseTheRoundedPhase) {
   int differ_from_exact = 0;
   for (std::size_t i = 0; i < inverse.size(); ++i) {
     const float phase = 40959.0F * inverse[i];
-    EXPECT_EQ(table.sin(40959, 1).as<float>()[i], static_cast<float>(std::sin(static_cast<double>(phase))));
+    EXPECT_EQ(table.sin(40959, 1).as<float>()[i],
+              static_cast<float>(std::sin(static_cast<double>(phase))));
     const double exact = 40959.0 / std::pow(1e6, static_cast<double>(2 * i) / 128.0);
-    if (std::abs(std::sin(exact) - static_cast<double>(table.sin(40959, 1).as<float>()[i])) > 1e-5) {
+    if (std::abs(std::sin(exact) - static_cast<double>(table.sin(40959, 1).as<float>()[i])) >
+        1e-5) {
       ++differ_from_exact;
     }
   }

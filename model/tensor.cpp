@@ -6,10 +6,13 @@ namespace octlm::model {
 
 std::size_t dtype_bytes(DType dtype) {
   switch (dtype) {
-    case DType::kFloat64: return 8;
-    case DType::kFloat32: return 4;
+    case DType::kFloat64:
+      return 8;
+    case DType::kFloat32:
+      return 4;
     case DType::kFloat16:
-    case DType::kBFloat16: return 2;
+    case DType::kBFloat16:
+      return 2;
   }
   assert(false && "unknown dtype");
   return 0;
@@ -17,10 +20,14 @@ std::size_t dtype_bytes(DType dtype) {
 
 std::string_view dtype_name(DType dtype) {
   switch (dtype) {
-    case DType::kFloat64: return "float64";
-    case DType::kFloat32: return "float32";
-    case DType::kFloat16: return "float16";
-    case DType::kBFloat16: return "bfloat16";
+    case DType::kFloat64:
+      return "float64";
+    case DType::kFloat32:
+      return "float32";
+    case DType::kFloat16:
+      return "float16";
+    case DType::kBFloat16:
+      return "bfloat16";
   }
   assert(false && "unknown dtype");
   return "";
@@ -89,8 +96,8 @@ View rows_of(const View& tensor, std::int64_t first, std::int64_t count) {
   } else {
     view.data = static_cast<const std::byte*>(tensor.data) + offset;
   }
-  view.shape = Shape(std::span<const std::int64_t>(
-      extents.data(), static_cast<std::size_t>(tensor.shape.rank())));
+  view.shape = Shape(
+      std::span<const std::int64_t>(extents.data(), static_cast<std::size_t>(tensor.shape.rank())));
   return view;
 }
 

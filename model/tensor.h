@@ -17,7 +17,8 @@ enum class DType : std::uint8_t { kFloat64, kFloat32, kFloat16, kBFloat16 };
 
 // Bytes of one element.
 std::size_t dtype_bytes(DType dtype);
-// "float64", "float32", "float16", "bfloat16": torch's names, used on the command line and in specs.
+// "float64", "float32", "float16", "bfloat16": torch's names, used on the command line and in
+// specs.
 std::string_view dtype_name(DType dtype);
 // The inverse of dtype_name. Throws std::invalid_argument that lists the names.
 DType parse_dtype(std::string_view name);
@@ -72,7 +73,9 @@ struct TensorView {
   T* as() const {
     return static_cast<T*>(data);
   }
-  operator ConstTensorView() const { return {data, dtype, shape}; }  // NOLINT: a view decays to const
+  operator ConstTensorView() const {
+    return {data, dtype, shape};
+  }  // NOLINT: a view decays to const
 };
 
 // Rows [first, first + count) of a tensor along its outermost axis.

@@ -1,6 +1,6 @@
-// One side of a comparison. Our decoder, Transformers, saved logits and a user's own program are all the
-// same kind of thing: an experiment sees two engines, subject and reference, and never asks which is
-// ours. A control of the harness is a ten-line fake engine.
+// One side of a comparison. Our decoder, Transformers, saved logits and a user's own program are
+// all the same kind of thing: an experiment sees two engines, subject and reference, and never asks
+// which is ours. A control of the harness is a ten-line fake engine.
 #pragma once
 
 #include <cstdint>
@@ -50,13 +50,13 @@ struct LogitRequest {
   std::vector<std::int64_t> positions;  // wanted, ascending; empty = every position
 };
 
-// One pass over one sequence, pulled block by block so that two engines can be compared in lock-step and
-// neither side's logits are ever held whole.
+// One pass over one sequence, pulled block by block so that two engines can be compared in
+// lock-step and neither side's logits are ever held whole.
 class LogitSession {
  public:
   virtual ~LogitSession() = default;
-  // Computes on and delivers the next block or blocks, in ascending position order. False when every
-  // wanted position has been delivered before this call.
+  // Computes on and delivers the next block or blocks, in ascending position order. False when
+  // every wanted position has been delivered before this call.
   virtual bool advance(LogitSink& sink) = 0;
   // The forward calls made so far and the positions computed in each.
   virtual const std::vector<ForwardCall>& calls() const = 0;
@@ -72,8 +72,8 @@ class Engine {
   virtual std::int64_t max_positions() const = 0;
 
   // Starts a pass; a session does not disturb another (each has its own cache). Throws
-  // std::invalid_argument for a request this engine cannot take (empty ids, id out of range, too long,
-  // a path for n = 1 that has nothing to do).
+  // std::invalid_argument for a request this engine cannot take (empty ids, id out of range, too
+  // long, a path for n = 1 that has nothing to do).
   virtual std::unique_ptr<LogitSession> start(const LogitRequest& request) = 0;
 
   // Bytes of memory this engine holds at its peak so far, as well as it can tell; 0 = unknown.

@@ -1,5 +1,5 @@
-// How a sequence of n positions is split into forward calls. All paths compute the same function; which
-// one ran is proved by the calls an engine reports.
+// How a sequence of n positions is split into forward calls. All paths compute the same function;
+// which one ran is proved by the calls an engine reports.
 #pragma once
 
 #include <cstdint>

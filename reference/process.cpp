@@ -23,8 +23,10 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::int64_t kBlockBytes = 48 << 20;
-constexpr std::size_t kLongestOutput = 4 << 20;  // the calls of 40,960 positions one by one take 0.6 MB
-constexpr std::int64_t kFolderBytes = std::int64_t{64} << 20;  // beside the logits: stderr, what a writer keeps
+constexpr std::size_t kLongestOutput =
+    4 << 20;  // the calls of 40,960 positions one by one take 0.6 MB
+constexpr std::int64_t kFolderBytes = std::int64_t{64}
+                                      << 20;    // beside the logits: stderr, what a writer keeps
 constexpr std::int64_t kWidestVocab = 1 << 20;  // when the vocabulary is not known
 constexpr std::size_t kStderrShown = 500;
 constexpr std::size_t kLongestName = 100;
@@ -36,7 +38,8 @@ struct Greeting {
   Capabilities capabilities;
 };
 
-// --- What the program has written -----------------------------------------------------------------------
+// --- What the program has written
+// -----------------------------------------------------------------------
 
 // At most `most` bytes from the end or the start of a file; "" when there is none.
 std::string read_some(const fs::path& file, std::size_t most, bool from_end) {
@@ -84,7 +87,8 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// --- The protocol ---------------------------------------------------------------------------------------
+// --- The protocol
+// ---------------------------------------------------------------------------------------
 
 std::vector<std::string> read_list(const json& object, const char* key, const std::string& where) {
   std::vector<std::string> names;
@@ -112,7 +116,9 @@ Greeting read_greeting(const std::string& line) {
   const std::string where = "its first line " + excerpt(line) + ", where its capabilities belong";
   const json object = parse_object(line, where);
   check_keys(object, {"name", "version", "dtypes", "devices", "paths"}, where);
-  Greeting greeting{line, read_name(object, "name", where), read_name(object, "version", where),
+  Greeting greeting{line,
+                    read_name(object, "name", where),
+                    read_name(object, "version", where),
                     {read_list(object, "dtypes", where), read_list(object, "devices", where),
                      read_list(object, "paths", where)}};
   for (const std::string& path : greeting.capabilities.paths) {
@@ -124,9 +130,10 @@ Greeting read_greeting(const std::string& line) {
   return greeting;
 }
 
-// Calls must cover the sequence in order. On the path `full` a program may take a long prompt in pieces, as
-// long as it says so; on the others the split is what is asked for.
-std::vector<ForwardCall> read_calls(const json& value, const LogitRequest& request, const std::string& where) {
+// Calls must cover the sequence in order. On the path `full` a program may take a long prompt in
+// pieces, as long as it says so; on the others the split is what is asked for.
+std::vector<ForwardCall> read_calls(const json& value, const LogitRequest& request,
+                                    const std::string& where) {
   std::vector<ForwardCall> calls;
   std::int64_t next = 0;
   const auto n = static_cast<std::int64_t>(request.token_ids.size());
@@ -135,14 +142,15 @@ std::vector<ForwardCall> read_calls(const json& value, const LogitRequest& reque
     good = good && call.is_array() && call.size() == 2;
     if (!good) break;
     calls.push_back({to_count(call[0], where), to_count(call[1], where)});
-    good = calls.back().first_position == next && calls.back().positions >= 1 && calls.back().positions <= n - next;
+    good = calls.back().first_position == next && calls.back().positions >= 1 &&
+           calls.back().positions <= n - next;
     if (!good) break;
     next += calls.back().positions;
   }
   good = good && next == n && (request.path.text() == "full" || calls == request.path.calls(n));
   if (!good) {
-    throw std::runtime_error(where + ": its \"calls\" are not those of the path " + request.path.text() + " for " +
-                             std::to_string(n) + " positions");
+    throw std::runtime_error(where + ": its \"calls\" are not those of the path " +
+                             request.path.text() + " for " + std::to_string(n) + " positions");
   }
   return calls;
 }
@@ -152,18 +160,21 @@ struct Answer {
   std::vector<ForwardCall> calls;
 };
 
-Answer read_answer(const std::string& line, const LogitRequest& request, std::int64_t rows, std::int64_t vocab) {
+Answer read_answer(const std::string& line, const LogitRequest& request, std::int64_t rows,
+                   std::int64_t vocab) {
   const std::string where = "its answer " + excerpt(line);
   const json object = parse_object(line, where);
   if (object.contains("error") && object.at("error").is_string()) {
-    throw std::runtime_error("it refuses the request: " + printable(object.at("error").get<std::string>()));
+    throw std::runtime_error("it refuses the request: " +
+                             printable(object.at("error").get<std::string>()));
   }
   if (object.contains("calls")) {
     check_keys(object, {"name", "shape", "calls"}, where);
   } else {
     check_keys(object, {"name", "shape"}, where);
   }
-  if (object.at("name") != "logits.0") throw std::runtime_error(where + ": expected the name \"logits.0\"");
+  if (object.at("name") != "logits.0")
+    throw std::runtime_error(where + ": expected the name \"logits.0\"");
   const json& shape = object.at("shape");
   const bool two = shape.is_array() && shape.size() == 2;
   const std::int64_t width = two ? to_count(shape[1], where) : 0;
@@ -171,10 +182,12 @@ Answer read_answer(const std::string& line, const LogitRequest& request, std::in
     throw std::runtime_error(where + ": expected the shape [" + std::to_string(rows) + ", " +
                              (vocab > 0 ? std::to_string(vocab) : "vocab") + "]");
   }
-  return {width, object.contains("calls") ? read_calls(object.at("calls"), request, where) : std::vector<ForwardCall>{}};
+  return {width, object.contains("calls") ? read_calls(object.at("calls"), request, where)
+                                          : std::vector<ForwardCall>{}};
 }
 
-// --- A run of the program -------------------------------------------------------------------------------
+// --- A run of the program
+// -------------------------------------------------------------------------------
 
 struct Shared {
   ProcessOptions options;
@@ -182,12 +195,13 @@ struct Shared {
   std::int64_t peak_bytes = 0;
 };
 
-std::vector<std::string> arguments(const ProcessOptions& options, const std::string& path, const fs::path& folder) {
+std::vector<std::string> arguments(const ProcessOptions& options, const std::string& path,
+                                   const fs::path& folder) {
   std::vector<std::string> argv = options.command;
-  for (const std::string& word : {std::string("--model"), options.folder.string(), std::string("--dtype"),
-                                  options.dtype, std::string("--device"), options.device, std::string("--path"),
-                                  path, std::string("--out"), (folder / "logits.safetensors").string(),
-                                  std::string("--capabilities")}) {
+  for (const std::string& word :
+       {std::string("--model"), options.folder.string(), std::string("--dtype"), options.dtype,
+        std::string("--device"), options.device, std::string("--path"), path, std::string("--out"),
+        (folder / "logits.safetensors").string(), std::string("--capabilities")}) {
     argv.push_back(word);
   }
   return argv;
@@ -200,11 +214,14 @@ auto about(const ProcessOptions& options, const fs::path& folder, Work work) {
     return work();
   } catch (const std::exception& error) {
     std::string what = error.what();
-    const std::string in_folder = folder.string() + "/";  // a name that will not be there when this is read
-    for (std::size_t at; (at = what.find(in_folder)) != std::string::npos;) what.erase(at, in_folder.size());
+    const std::string in_folder =
+        folder.string() + "/";  // a name that will not be there when this is read
+    for (std::size_t at; (at = what.find(in_folder)) != std::string::npos;)
+      what.erase(at, in_folder.size());
     const std::string said = printable(read_some(folder / "stderr", kStderrShown, true));
-    throw std::runtime_error("[subject] " + joined(options.command) + ": " + what +
-                             (said.empty() ? "; it wrote nothing to stderr" : "; its stderr ends: " + said));
+    throw std::runtime_error(
+        "[subject] " + joined(options.command) + ": " + what +
+        (said.empty() ? "; it wrote nothing to stderr" : "; its stderr ends: " + said));
   }
 }
 
@@ -232,7 +249,9 @@ Greeting ask_capabilities(const ProcessOptions& options) {
 class ProcessSession final : public LogitSession {
  public:
   ProcessSession(std::shared_ptr<Shared> shared, LogitRequest request)
-      : shared_(std::move(shared)), request_(std::move(request)), wanted_(wanted_positions(request_)) {
+      : shared_(std::move(shared)),
+        request_(std::move(request)),
+        wanted_(wanted_positions(request_)) {
     about(shared_->options, folder_.path(), [&] { begin(); });
   }
 
@@ -257,14 +276,18 @@ class ProcessSession final : public LogitSession {
     if (!request_.positions.empty()) line["positions"] = request_.positions;
     std::ofstream file(folder_.path() / "stdin", std::ios::binary);
     file << line.dump() << '\n' << std::flush;
-    if (!file) throw std::runtime_error("the request cannot be written to " + folder_.path().string());
-    program_.emplace(arguments(shared_->options, request_.path.text(), folder_.path()), folder_.path());
+    if (!file)
+      throw std::runtime_error("the request cannot be written to " + folder_.path().string());
+    program_.emplace(arguments(shared_->options, request_.path.text(), folder_.path()),
+                     folder_.path());
   }
 
   // Three times the logits, for a writer that keeps the data beside the file until it is whole.
   SubprocessLimits limits() const {
-    const std::int64_t vocab = shared_->options.vocab_size > 0 ? shared_->options.vocab_size : kWidestVocab;
-    return {shared_->options.silence_s, kFolderBytes + 12 * static_cast<std::int64_t>(wanted_.size()) * vocab};
+    const std::int64_t vocab =
+        shared_->options.vocab_size > 0 ? shared_->options.vocab_size : kWidestVocab;
+    return {shared_->options.silence_s,
+            kFolderBytes + 12 * static_cast<std::int64_t>(wanted_.size()) * vocab};
   }
 
   void finish() {
@@ -275,10 +298,12 @@ class ProcessSession final : public LogitSession {
     check_lines(lines_of(text), program_->failure());
     reader_.emplace(folder_.path() / "logits.safetensors");
     tensor_ = reader_->tensor("logits.0");
-    if (tensor_.positions != static_cast<std::int64_t>(wanted_.size()) || tensor_.vocab != answer_.vocab) {
-      throw std::runtime_error("the tensor logits.0 has the shape [" + std::to_string(tensor_.positions) + ", " +
-                               std::to_string(tensor_.vocab) + "], its answer says [" + std::to_string(wanted_.size()) +
-                               ", " + std::to_string(answer_.vocab) + "]");
+    if (tensor_.positions != static_cast<std::int64_t>(wanted_.size()) ||
+        tensor_.vocab != answer_.vocab) {
+      throw std::runtime_error(
+          "the tensor logits.0 has the shape [" + std::to_string(tensor_.positions) + ", " +
+          std::to_string(tensor_.vocab) + "], its answer says [" + std::to_string(wanted_.size()) +
+          ", " + std::to_string(answer_.vocab) + "]");
     }
   }
 
@@ -288,20 +313,25 @@ class ProcessSession final : public LogitSession {
         throw std::runtime_error("its first line is " + excerpt(lines[0]) + ", and was " +
                                  excerpt(shared_->greeting.line) + " when it was first asked");
       }
-      answer_ = read_answer(lines[1], request_, static_cast<std::int64_t>(wanted_.size()), shared_->options.vocab_size);
+      answer_ = read_answer(lines[1], request_, static_cast<std::int64_t>(wanted_.size()),
+                            shared_->options.vocab_size);
     }
     if (!failure.empty()) {
-      throw std::runtime_error("ended with " + failure + (lines.size() < 2 ? " before its answer" : " after its answer"));
+      throw std::runtime_error("ended with " + failure +
+                               (lines.size() < 2 ? " before its answer" : " after its answer"));
     }
     if (lines.size() < 2) throw std::runtime_error("ended without an answer");
-    if (lines.size() > 2) throw std::runtime_error("writes more lines than one answer: " + excerpt(lines[2]));
+    if (lines.size() > 2)
+      throw std::runtime_error("writes more lines than one answer: " + excerpt(lines[2]));
   }
 
   std::size_t read_block() {
     const std::int64_t most = std::max<std::int64_t>(1, kBlockBytes / (4 * answer_.vocab));
-    const auto count = static_cast<std::size_t>(std::min<std::int64_t>(most, std::ssize(wanted_) - static_cast<std::int64_t>(delivered_)));
+    const auto count = static_cast<std::size_t>(
+        std::min<std::int64_t>(most, std::ssize(wanted_) - static_cast<std::int64_t>(delivered_)));
     rows_.resize(count * static_cast<std::size_t>(answer_.vocab));
-    reader_->read(tensor_, static_cast<std::int64_t>(delivered_), static_cast<std::int64_t>(count), rows_.data());
+    reader_->read(tensor_, static_cast<std::int64_t>(delivered_), static_cast<std::int64_t>(count),
+                  rows_.data());
     return count;
   }
 
@@ -324,7 +354,9 @@ class ProcessEngine final : public Engine {
 
   EngineDescription description() const override {
     const ProcessOptions& options = shared_->options;
-    return {shared_->greeting.name, shared_->greeting.version, "live",
+    return {shared_->greeting.name,
+            shared_->greeting.version,
+            "live",
             {{"command", options.command}, {"dtype", options.dtype}, {"device", options.device}}};
   }
   Capabilities capabilities() const override { return shared_->greeting.capabilities; }
@@ -344,11 +376,15 @@ class ProcessEngine final : public Engine {
   std::shared_ptr<Shared> shared_;
 };
 
-bool executable(const fs::path& file) { return fs::is_regular_file(file) && access(file.c_str(), X_OK) == 0; }
+bool executable(const fs::path& file) {
+  return fs::is_regular_file(file) && access(file.c_str(), X_OK) == 0;
+}
 
 }  // namespace
 
-std::unique_ptr<Engine> make_process(const ProcessOptions& options) { return std::make_unique<ProcessEngine>(options); }
+std::unique_ptr<Engine> make_process(const ProcessOptions& options) {
+  return std::make_unique<ProcessEngine>(options);
+}
 
 std::string program_fault(const std::vector<std::string>& command) {
   const std::string& program = command.front();

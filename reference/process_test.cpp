@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::keep;
+using ::testing::Not;
 using testing::TemporaryFolder;
 
 constexpr std::int64_t kVocab = 5;
@@ -60,7 +60,8 @@ class Process : public ::testing::Test {
     unsetenv("TMPDIR");
   }
 
-  void write_tensor(const std::string& file, const std::string& name, std::int64_t rows, std::int64_t vocab) {
+  void write_tensor(const std::string& file, const std::string& name, std::int64_t rows,
+                    std::int64_t vocab) {
     std::vector<float> values(static_cast<std::size_t>(rows * vocab));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
     LogitsWriter writer(home_ / (file + ".safetensors"), name, rows, vocab);
@@ -80,7 +81,9 @@ class Process : public ::testing::Test {
     return make_process(options);
   }
 
-  LogitRequest request(const std::string& path = "full") { return {{1, 2, 3}, Path::parse(path), {}}; }
+  LogitRequest request(const std::string& path = "full") {
+    return {{1, 2, 3}, Path::parse(path), {}};
+  }
 
   // What is said of the program when it is opened and asked for three rows.
   std::string error_of(const std::string& body) {
@@ -127,7 +130,8 @@ TEST_F(Process, DeliversWhatTheProgramWrote) {
 }
 
 TEST_F(Process, AsksForPositionsAndTellsThemInTheAnswer) {
-  const auto engine = open("greet; request; tensor short; echo '{\"name\": \"logits.0\", \"shape\": [2, 5]}'");
+  const auto engine =
+      open("greet; request; tensor short; echo '{\"name\": \"logits.0\", \"shape\": [2, 5]}'");
   const auto kept = keep(*engine, {{1, 2, 3}, Path::full(), {0, 2}});
   EXPECT_THAT(kept.positions, ElementsAre(0, 2));
   EXPECT_THAT(text_of("requests"), HasSubstr("\"positions\":[0,2]"));
@@ -138,8 +142,10 @@ TEST_F(Process, CallsAreTheProgramsAndMustFitThePath) {
   std::vector<ForwardCall> calls;
   keep(*engine, request("cached:half"), &calls);
   EXPECT_EQ(calls, (std::vector<ForwardCall>{{0, 1}, {1, 2}}));
-  for (const char* wrong : {"[[0, 3]]", "[[0, 1], [1, 1]]", "[[0, 1], [1, 3]]", "[[1, 2], [0, 1]]", "3", "[[0]]", "[]"}) {
-    const auto other = open("greet; request; tensor good; reply ', \"calls\": " + std::string(wrong) + "'");
+  for (const char* wrong : {"[[0, 3]]", "[[0, 1], [1, 1]]", "[[0, 1], [1, 3]]", "[[1, 2], [0, 1]]",
+                            "3", "[[0]]", "[]"}) {
+    const auto other =
+        open("greet; request; tensor good; reply ', \"calls\": " + std::string(wrong) + "'");
     EXPECT_THROW(keep(*other, request("cached:half")), std::runtime_error) << wrong;
   }
 }
@@ -150,7 +156,8 @@ TEST_F(Process, ASlowStartIsNoHang) {
 
 TEST_F(Process, SignsOfLifeKeepASlowProgramGoing) {
   options.silence_s = 1;
-  EXPECT_EQ(error_of("greet; request; for i in 1 2 3 4 5; do sleep 0.4; echo layer $i >&2; done; tensor good; reply"),
+  EXPECT_EQ(error_of("greet; request; for i in 1 2 3 4 5; do sleep 0.4; echo layer $i >&2; done; "
+                     "tensor good; reply"),
             "no error");
 }
 
@@ -161,7 +168,8 @@ struct Wrong {
 
 TEST_F(Process, EachThingThatGoesWrongIsOneSentence) {
   const std::vector<Wrong> table = {
-      {"echo no model >&2; exit 3", "ended with exit code 3 before its line of capabilities; its stderr ends: no model"},
+      {"echo no model >&2; exit 3",
+       "ended with exit code 3 before its line of capabilities; its stderr ends: no model"},
       {"exit 0", "ended before its line of capabilities; it wrote nothing to stderr"},
       {"kill -SEGV $$", "signal 11"},
       {"echo loading...; greet", "its first line \"loading...\""},
@@ -170,7 +178,8 @@ TEST_F(Process, EachThingThatGoesWrongIsOneSentence) {
       {"greet | sed 's/cached:half/sideways/'", "sideways"},
       {"greet | sed 's/\\[\"cpu\"\\]/[]/'", "devices"},
       {"greet; request; echo out of memory >&2; kill -ABRT $$", "signal 6"},
-      {"greet; request; echo out of memory >&2; exit 1", "exit code 1 before its answer; its stderr ends: out of memory"},
+      {"greet; request; echo out of memory >&2; exit 1",
+       "exit code 1 before its answer; its stderr ends: out of memory"},
       {"greet; request; exit 0", "ended without an answer"},
       {"greet; request; tensor good; reply; exit 9", "exit code 9 after its answer"},
       {"greet; request; reply", "cannot be opened"},
@@ -178,21 +187,32 @@ TEST_F(Process, EachThingThatGoesWrongIsOneSentence) {
       {"greet; request; tensor other; reply", "has no tensor logits.0"},
       {"greet; request; tensor good; reply; echo done", "more lines than one answer: \"done\""},
       {"greet; request; tensor good; echo computing; reply", "its answer \"computing\""},
-      {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [NaN, 5]}'", "not JSON"},
+      {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [NaN, 5]}'",
+       "not JSON"},
       {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [3, -5]}'", "shape"},
-      {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [3, 4]}'", "expected the shape [3, 5]"},
-      {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [15]}'", "expected the shape [3, 5]"},
-      {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [3e0, 5]}'", "shape"},
-      {"greet; request; tensor good; echo '{\"name\": \"logits.1\", \"shape\": [3, 5]}'", "logits.0"},
-      {"greet; request; echo '{\"error\": \"ids are too long\"}'; exit 4", "refuses the request: ids are too long"},
-      {"greet; request; printf '\\377\\377\\377\\377\\377\\377\\377\\377' > \"$out\"; reply", "header of"},
-      {"greet; request; head -c 40 \"$here/good.safetensors\" > \"$out\"; reply", "logits.safetensors"},
+      {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [3, 4]}'",
+       "expected the shape [3, 5]"},
+      {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [15]}'",
+       "expected the shape [3, 5]"},
+      {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [3e0, 5]}'",
+       "shape"},
+      {"greet; request; tensor good; echo '{\"name\": \"logits.1\", \"shape\": [3, 5]}'",
+       "logits.0"},
+      {"greet; request; echo '{\"error\": \"ids are too long\"}'; exit 4",
+       "refuses the request: ids are too long"},
+      {"greet; request; printf '\\377\\377\\377\\377\\377\\377\\377\\377' > \"$out\"; reply",
+       "header of"},
+      {"greet; request; head -c 40 \"$here/good.safetensors\" > \"$out\"; reply",
+       "logits.safetensors"},
       {"greet; request; tensor good; printf x >> \"$out\"; reply", "holds 61 bytes of data"},
       {"greet; request; mkdir \"$out\"; reply", "no regular file"},
-      {"[ -f \"$here/twice\" ] && echo '{}'; touch \"$here/twice\"; greet; request; tensor good; reply", "when it was first asked"},
+      {"[ -f \"$here/twice\" ] && echo '{}'; touch \"$here/twice\"; greet; request; tensor good; "
+       "reply",
+       "when it was first asked"},
       {"greet; request; head -c 5000000 /dev/zero; reply", "more than 4 MiB to stdout"},
   };
-  for (const Wrong& wrong : table) EXPECT_THAT(error_of(wrong.body), HasSubstr(wrong.says)) << wrong.body;
+  for (const Wrong& wrong : table)
+    EXPECT_THAT(error_of(wrong.body), HasSubstr(wrong.says)) << wrong.body;
 }
 
 // In the folder, on stdout or on stderr: a flood is stopped, and what is shown of it is short.
@@ -219,7 +239,9 @@ TEST_F(Process, AHangIsStopped) {
 // What ignores SIGTERM, and what it has started itself, ends all the same.
 TEST_F(Process, WhatIgnoresTheSignalIsKilledWithItsChildren) {
   options.silence_s = 0.3;
-  error_of("greet; request; trap '' TERM; sleep 61 & echo $! > \"$here/child\"; while :; do sleep 0.1; done");
+  error_of(
+      "greet; request; trap '' TERM; sleep 61 & echo $! > \"$here/child\"; while :; do sleep 0.1; "
+      "done");
   const std::string child = text_of("child");
   ASSERT_FALSE(child.empty());
   const fs::path process = "/proc/" + child.substr(0, child.find('\n')) + "/stat";
@@ -240,23 +262,27 @@ TEST_F(Process, ADroppedSessionEndsItsProgram) {
 }
 
 TEST_F(Process, AnErrorOfOneRequestLeavesTheNext) {
-  const auto engine = open("greet; request; case \"$line\" in *4*) exit 1 ;; esac; tensor good; reply");
+  const auto engine =
+      open("greet; request; case \"$line\" in *4*) exit 1 ;; esac; tensor good; reply");
   EXPECT_THROW(keep(*engine, {{4, 2, 3}, Path::full(), {}}), std::runtime_error);
   EXPECT_EQ(keep(*engine, request()).positions.size(), 3U);
 }
 
 TEST_F(Process, ARequestThatNoEngineTakesIsRefusedBeforeAnythingIsStarted) {
   const auto engine = open("greet; request; tensor good; reply");
-  EXPECT_THROW(engine->start({{1, 5}, Path::full(), {}}), std::invalid_argument) << "outside the vocabulary";
+  EXPECT_THROW(engine->start({{1, 5}, Path::full(), {}}), std::invalid_argument)
+      << "outside the vocabulary";
   EXPECT_THROW(engine->start({{}, Path::full(), {}}), std::invalid_argument);
-  EXPECT_THROW(engine->start({std::vector<std::int32_t>(17, 1), Path::full(), {}}), std::invalid_argument);
+  EXPECT_THROW(engine->start({std::vector<std::int32_t>(17, 1), Path::full(), {}}),
+               std::invalid_argument);
   EXPECT_THROW(engine->start({{1}, Path::parse("cached:half"), {}}), std::invalid_argument);
 }
 
 TEST_F(Process, AProgramThatIsNotThere) {
   EXPECT_THAT(program_fault({"no-such-program-of-octlm"}), HasSubstr("on PATH"));
   EXPECT_THAT(program_fault({(home_ / "nothing").string()}), HasSubstr("no file"));
-  EXPECT_THAT(program_fault({(home_ / "good.safetensors").string()}), HasSubstr("not an executable"));
+  EXPECT_THAT(program_fault({(home_ / "good.safetensors").string()}),
+              HasSubstr("not an executable"));
   EXPECT_EQ(program_fault({"sh"}), "");
   options.command = {"no-such-program-of-octlm"};
   EXPECT_THROW(make_process(options), std::runtime_error);
@@ -272,8 +298,8 @@ TEST(CommandWords, AreSplitAsAShellWouldWithoutOne) {
 }
 
 TEST(CommandWords, WhatOnlyAShellCouldHonourIsRefused) {
-  for (const char* text : {"", "  ", "''", "e 'open", "e \"open", "e \\", "e; rm x", "e | tee", "e > log", "e $(x)", "e `x`",
-                           "e $HOME", "e &", "e\nrm x"}) {
+  for (const char* text : {"", "  ", "''", "e 'open", "e \"open", "e \\", "e; rm x", "e | tee",
+                           "e > log", "e $(x)", "e `x`", "e $HOME", "e &", "e\nrm x"}) {
     EXPECT_THROW(command_words(text), std::invalid_argument) << text;
   }
 }

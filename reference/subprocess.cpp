@@ -38,7 +38,8 @@ std::string seconds_text(double seconds) {
 std::int64_t folder_bytes(const fs::path& folder) {
   std::int64_t sum = 0;
   std::error_code error;
-  for (fs::recursive_directory_iterator file(folder, error), end; !error && file != end; file.increment(error)) {
+  for (fs::recursive_directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error)) {
     std::error_code gone;
     const auto size = file->is_symlink(gone) ? 0 : file->file_size(gone);
     if (!gone) sum += static_cast<std::int64_t>(size);
@@ -55,8 +56,10 @@ struct SpawnPlan {
     posix_spawn_file_actions_init(&files);
     const std::string in = folder / "stdin", out = folder / "stdout", error = folder / "stderr";
     posix_spawn_file_actions_addopen(&files, 0, in.c_str(), O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
-    posix_spawn_file_actions_addopen(&files, 2, error.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    posix_spawn_file_actions_addopen(&files, 1, out.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    posix_spawn_file_actions_addopen(&files, 2, error.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
     posix_spawn_file_actions_addclosefrom_np(&files, 3);
     posix_spawnattr_init(&attributes);
     sigset_t none, all;
@@ -65,7 +68,8 @@ struct SpawnPlan {
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   ~SpawnPlan() {
     posix_spawn_file_actions_destroy(&files);
@@ -90,22 +94,27 @@ ScratchFolder::~ScratchFolder() {
   fs::remove_all(path_, ignored);
 }
 
-Subprocess::Subprocess(const std::vector<std::string>& argv, fs::path folder) : folder_(std::move(folder)) {
+Subprocess::Subprocess(const std::vector<std::string>& argv, fs::path folder)
+    : folder_(std::move(folder)) {
   const SpawnPlan plan(folder_);
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  const int error = posix_spawnp(&pid_, words[0], &plan.files, &plan.attributes, words.data(), environ);
-  if (error != 0) throw std::runtime_error("cannot be started: " + std::string(std::strerror(error)));
+  const int error =
+      posix_spawnp(&pid_, words[0], &plan.files, &plan.attributes, words.data(), environ);
+  if (error != 0)
+    throw std::runtime_error("cannot be started: " + std::string(std::strerror(error)));
 }
 
 Subprocess::~Subprocess() { end(); }
 
-// Looks whether it has ended, and then ends what is left of its group before its id can be given away.
+// Looks whether it has ended, and then ends what is left of its group before its id can be given
+// away.
 bool Subprocess::poll() {
   if (ended_) return true;
   siginfo_t info{};
-  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid_) {
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid != pid_) {
     return false;
   }
   kill(-pid_, SIGKILL);
@@ -155,7 +164,8 @@ void Subprocess::end() {
 
 std::string Subprocess::failure() const {
   if (WIFSIGNALED(status_)) {
-    return "signal " + std::to_string(WTERMSIG(status_)) + " (" + strsignal(WTERMSIG(status_)) + ")";
+    return "signal " + std::to_string(WTERMSIG(status_)) + " (" + strsignal(WTERMSIG(status_)) +
+           ")";
   }
   const int code = WEXITSTATUS(status_);
   return code == 0 ? "" : "exit code " + std::to_string(code);

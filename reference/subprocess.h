@@ -1,5 +1,5 @@
-// A program that we did not write, run without a shell and watched: it may crash, hang, flood the disk or
-// ignore signals, and no more comes of it than one sentence.
+// A program that we did not write, run without a shell and watched: it may crash, hang, flood the
+// disk or ignore signals, and no more comes of it than one sentence.
 #pragma once
 
 #include <sys/types.h>
@@ -26,8 +26,8 @@ class ScratchFolder {
 };
 
 struct SubprocessLimits {
-  // It is stopped after so long without a sign of life: a byte on stdout or stderr, or a file of its
-  // folder that grows; and after ten times that in any case.
+  // It is stopped after so long without a sign of life: a byte on stdout or stderr, or a file of
+  // its folder that grows; and after ten times that in any case.
   double silence_s = 600;
   std::int64_t folder_bytes = std::int64_t{64} << 20;  // all files of its folder together
 };
@@ -42,15 +42,18 @@ class Subprocess {
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
 
-  // Waits until it has ended (true) or `enough` says so (false; it runs on). Throws std::runtime_error
-  // when a limit is passed; it has been ended then.
+  // Waits until it has ended (true) or `enough` says so (false; it runs on). Throws
+  // std::runtime_error when a limit is passed; it has been ended then.
   bool wait(const SubprocessLimits& limits, const std::function<bool()>& enough = {});
   // Ends the group: SIGTERM, two seconds, SIGKILL. Nothing when it has ended.
   void end();
 
-  // "" when it ended with exit code 0; else "exit code 3", "signal 11 (Segmentation fault)". REQUIRES: ended.
+  // "" when it ended with exit code 0; else "exit code 3", "signal 11 (Segmentation fault)".
+  // REQUIRES: ended.
   std::string failure() const;
-  std::int64_t peak_bytes() const { return peak_bytes_; }  // its resident set at the highest; 0 until it ended
+  std::int64_t peak_bytes() const {
+    return peak_bytes_;
+  }  // its resident set at the highest; 0 until it ended
 
  private:
   bool poll();

@@ -74,7 +74,8 @@ struct Judgement {
 
 // What the ledger and the journal say of a result: why it may be believed, or not.
 struct Trust {
-  // How often this spec was run by this code on a device, this time included (verify/ledger/journal.h).
+  // How often this spec was run by this code on a device, this time included
+  // (verify/ledger/journal.h).
   struct Attempts {
     std::int64_t attempt = 0;    // this is the n-th
     std::int64_t failed = 0;     // of which so many failed, this one included

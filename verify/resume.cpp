@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "verify/output_file.h"
 #include "verify/ledger/publish.h"
+#include "verify/output_file.h"
 #include "verify/report/jsonl.h"
 
 namespace octlm::verify {

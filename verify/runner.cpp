@@ -9,11 +9,11 @@
 #include <iterator>
 #include <set>
 
-#include "verify/ledger/attempt_log.h"
 #include "verify/criteria.h"
+#include "verify/ledger/attempt_log.h"
 #include "verify/provenance.h"
-#include "verify/report/rendering.h"
 #include "verify/report/jsonl.h"
+#include "verify/report/rendering.h"
 #include "verify/resume.h"
 
 namespace octlm::verify {

@@ -1,5 +1,5 @@
-// octlm check FILE: a dry run. Reads a spec as strictly as a run would, says what it asks for, what of that is
-// here, and roughly what it would take. Computes nothing and registers nothing.
+// octlm check FILE: a dry run. Reads a spec as strictly as a run would, says what it asks for, what
+// of that is here, and roughly what it would take. Computes nothing and registers nothing.
 #include <iostream>
 #include <map>
 #include <memory>
@@ -11,8 +11,8 @@
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
 #include "verify/ledger/registration.h"
-#include "verify/runner.h"
 #include "verify/ledger/standing.h"
+#include "verify/runner.h"
 
 namespace octlm::experiments {
 namespace {
@@ -57,8 +57,11 @@ void add_check(CommandLine& line) {
   auto models = std::make_shared<std::vector<std::string>>();
   CLI::App* command = line.app.add_subcommand("check", "read a spec as a run would; run nothing");
   command->add_option("file", *file, "the spec")->required();
-  command->add_option("--model", *models, "NAME=PATH: the checkpoint folder of a model")->allow_extra_args(false);
-  command->callback([&action = line.action, file, models] { action = [file, models] { return check(*file, *models); }; });
+  command->add_option("--model", *models, "NAME=PATH: the checkpoint folder of a model")
+      ->allow_extra_args(false);
+  command->callback([&action = line.action, file, models] {
+    action = [file, models] { return check(*file, *models); };
+  });
 }
 
 }  // namespace octlm::experiments

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "experiments/commands/commands.h"
-#include "verify/report/escape.h"
 #include "verify/read_back.h"
+#include "verify/report/escape.h"
 #include "verify/report/run_difference.h"
 #include "verify/runner.h"
 

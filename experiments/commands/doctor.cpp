@@ -47,28 +47,33 @@ std::string text_of(const nlohmann::json& value) {
 
 void machine(Findings& findings) {
   auto machine = verify::machine_json();
-  findings.fact("octlm", verify::version() + ", code sha256 " + verify::code_sha256().substr(0, 12));
+  findings.fact("octlm",
+                verify::version() + ", code sha256 " + verify::code_sha256().substr(0, 12));
   findings.fact("compiler", text_of(machine.value("compiler", nlohmann::json("unknown"))));
   findings.fact("os", text_of(machine.value("os", nlohmann::json("unknown"))));
   findings.fact("cpu", text_of(machine["cpu"]["model"]));
   findings.fact("cpu features", joined(machine["cpu"]["features"].get<std::vector<std::string>>()));
-  findings.check(available_cpus() >= 1, "threads", std::to_string(available_cpus()) + " CPUs may be used");
+  findings.check(available_cpus() >= 1, "threads",
+                 std::to_string(available_cpus()) + " CPUs may be used");
   findings.check(!model::cpu::instruction_sets().empty(), "kernels",
                  joined(model::cpu::instruction_sets()) + " (best first)");
 }
 
 void python(Findings& findings) {
   if (!fs::exists(environment_python())) {
-    findings.check(false, "python", "no environment at " + environment_python().string() +
-                                        "; ./octlm run makes it");
+    findings.check(false, "python",
+                   "no environment at " + environment_python().string() + "; ./octlm run makes it");
     return;
   }
   const auto environment = reference::python_environment(environment_python());
-  findings.check(true, "python", text_of(environment["python"]) + ", " + text_of(environment["executable"]));
+  findings.check(true, "python",
+                 text_of(environment["python"]) + ", " + text_of(environment["executable"]));
   for (const auto& [name, version] : environment["packages"].items()) {
     const bool needed_for_reference = name == "torch" || name == "transformers";
     if (needed_for_reference) {
-      findings.check(!version.is_null(), name, version.is_null() ? "not installed; ./octlm run installs it" : text_of(version));
+      findings.check(
+          !version.is_null(), name,
+          version.is_null() ? "not installed; ./octlm run installs it" : text_of(version));
     } else {
       findings.fact(name, version.is_null() ? "not installed" : text_of(version));
     }
@@ -77,12 +82,15 @@ void python(Findings& findings) {
   if (torch.contains("error")) {
     findings.check(false, "torch import", text_of(torch["error"]));
   } else {
-    findings.fact("torch threads", torch["threads"].dump() + ", " + text_of(torch["cpu_capability"]));
-    findings.fact("gpu", torch["cuda_available"].get<bool>() ? torch["gpus"].dump() : "none: cuda is not run here");
+    findings.fact("torch threads",
+                  torch["threads"].dump() + ", " + text_of(torch["cpu_capability"]));
+    findings.fact("gpu", torch["cuda_available"].get<bool>() ? torch["gpus"].dump()
+                                                             : "none: cuda is not run here");
   }
   for (const auto& [name, value] : environment["variables"].items()) {
     const bool passive = name == "OMP_WAIT_POLICY";
-    findings.check(!passive, name, text_of(value) + (passive ? ": slows the reference; unset it" : ""));
+    findings.check(!passive, name,
+                   text_of(value) + (passive ? ": slows the reference; unset it" : ""));
   }
 }
 
@@ -91,21 +99,26 @@ void libraries(Findings& findings) {
   for (const auto& library : mapped) findings.fact(library.family, library.path);
   const auto warnings = reference::duplicate_warnings(mapped);
   for (const auto& warning : warnings) findings.check(false, "libraries", warning);
-  if (warnings.empty()) findings.check(true, "libraries", "one copy of each numeric library is mapped");
+  if (warnings.empty())
+    findings.check(true, "libraries", "one copy of each numeric library is mapped");
 }
 
 void checkpoints(Findings& findings) {
   findings.fact("cache", checkpoint_cache().string());
-  for (const char* name : {"smollm2-135m-instruct", "qwen3-0.6b-synthetic", "qwen3-mini-synthetic"}) {
+  for (const char* name :
+       {"smollm2-135m-instruct", "qwen3-0.6b-synthetic", "qwen3-mini-synthetic"}) {
     const auto found = find_checkpoint({.id = name, .revision = "", .files = {}}, {});
     const auto* absent = std::get_if<verify::NotRun>(&found);
-    findings.fact(name, absent != nullptr ? absent->reason : std::get<CheckpointFolder>(found).path.string());
+    findings.fact(
+        name, absent != nullptr ? absent->reason : std::get<CheckpointFolder>(found).path.string());
   }
   const auto qwen = find_checkpoint({.id = "Qwen/Qwen3-0.6B",
                                      .revision = "c1899de289a04d12100db370d81485cdf75e47ca",
-                                     .files = {}}, {});
+                                     .files = {}},
+                                    {});
   const auto* absent = std::get_if<verify::NotRun>(&qwen);
-  findings.fact("Qwen3-0.6B", absent != nullptr ? absent->reason : std::get<CheckpointFolder>(qwen).path.string());
+  findings.fact("Qwen3-0.6B", absent != nullptr ? absent->reason
+                                                : std::get<CheckpointFolder>(qwen).path.string());
 }
 
 int doctor() {
@@ -114,14 +127,17 @@ int doctor() {
   checkpoints(findings);
   python(findings);
   libraries(findings);
-  std::cout << (findings.wrong() == 0 ? "all is well" : std::to_string(findings.wrong()) + " to mend, marked !!") << '\n';
+  std::cout << (findings.wrong() == 0 ? "all is well"
+                                      : std::to_string(findings.wrong()) + " to mend, marked !!")
+            << '\n';
   return findings.wrong() == 0 ? verify::kExitPass : verify::kExitError;
 }
 
 }  // namespace
 
 void add_doctor(CommandLine& line) {
-  CLI::App* command = line.app.add_subcommand("doctor", "what this machine has, and what is missing");
+  CLI::App* command =
+      line.app.add_subcommand("doctor", "what this machine has, and what is missing");
   command->callback([&action = line.action] { action = doctor; });
 }
 

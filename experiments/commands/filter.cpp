@@ -8,7 +8,8 @@
 namespace octlm::experiments {
 namespace {
 
-nlohmann::json reply_to(const std::string& line, const std::string& where, const LineAnswer& answer) {
+nlohmann::json reply_to(const std::string& line, const std::string& where,
+                        const LineAnswer& answer) {
   try {
     return answer(line, where);
   } catch (const std::invalid_argument& error) {

@@ -17,8 +17,8 @@ namespace octlm::experiments {
 // std::invalid_argument or verify::SpecError becomes {"error"}.
 using Answer = std::function<nlohmann::json(const verify::Reader& line, std::int64_t number)>;
 
-// The same of a line as it is, for what reads it itself (a chat, whose order of keys counts); `where`
-// names it in messages.
+// The same of a line as it is, for what reads it itself (a chat, whose order of keys counts);
+// `where` names it in messages.
 using LineAnswer = std::function<nlohmann::json(const std::string& line, const std::string& where)>;
 
 // A bad line is answered by {"error"} and the others go on. Returns the exit code: 4 when there was

@@ -7,9 +7,9 @@
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
 #include "experiments/selection.h"
+#include "verify/ledger/standing.h"
 #include "verify/metrics/metrics.h"
 #include "verify/runner.h"
-#include "verify/ledger/standing.h"
 
 namespace octlm::experiments {
 namespace {
@@ -29,7 +29,8 @@ void list_experiments(const std::vector<verify::Kind>& kinds) {
   verify::require_valid(ledger, project.ledger().string());
   for (const auto& spec : select_specs(project.registered(), {"*"}, kinds)) {
     const auto trust = verify::standing(ledger.chain(spec.id), spec.sha256);
-    std::cout << spec.id << "  " << state_text(trust) << "  " << spec.kind << "  " << spec.title << '\n';
+    std::cout << spec.id << "  " << state_text(trust) << "  " << spec.kind << "  " << spec.title
+              << '\n';
   }
 }
 
@@ -54,7 +55,8 @@ void add_list(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = line.app.add_subcommand("list", "list experiments, kinds or metrics");
   auto* kinds_flag = command->add_flag("--kinds", arguments->kinds, "what experiments can do");
-  command->add_flag("--metrics", arguments->metrics, "what criteria can be about")->excludes(kinds_flag);
+  command->add_flag("--metrics", arguments->metrics, "what criteria can be about")
+      ->excludes(kinds_flag);
   command->callback([&action = line.action, arguments] {
     action = [arguments] {
       const Environment environment = local_environment({});

@@ -1,10 +1,12 @@
 // octlm logits: a filter, so that anybody can check the decoder with their own tools.
-//   stdin   {"ids": [1, 2, 3], "positions": [2]}          one sequence a line; positions: all when absent
-//   stdout  {"name": "logits.0", "shape": [1, 49152]}     one line each, in order; N is the line's number
+//   stdin   {"ids": [1, 2, 3], "positions": [2]}          one sequence a line; positions: all when
+//   absent stdout  {"name": "logits.0", "shape": [1, 49152]}     one line each, in order; N is the
+//   line's number
 //   --out   a safetensors file with those tensors, float32
 // A bad line gives {"error"} and no tensor; the others go on, and the exit code is 4.
-// With --capabilities a line that says what this engine can do comes first, before anything is loaded, and
-// each answer holds the calls made: docs/logits-filter.md, the contract of `run --subject`.
+// With --capabilities a line that says what this engine can do comes first, before anything is
+// loaded, and each answer holds the calls made: docs/logits-filter.md, the contract of `run
+// --subject`.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,10 +15,10 @@
 #include "experiments/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/filter.h"
+#include "experiments/kinds/spec_parts.h"
 #include "experiments/local_environment.h"
 #include "experiments/logits_file.h"
 #include "experiments/octlm_engine.h"
-#include "experiments/kinds/spec_parts.h"
 #include "reference/path.h"
 #include "verify/strict_json.h"
 
@@ -81,8 +83,11 @@ nlohmann::json answer(const reference::LogitRequest& request, const std::string&
 
 nlohmann::json capabilities_line() {
   const auto capabilities = octlm_capabilities();
-  return {{"name", "octlm"}, {"version", octlm_version()}, {"dtypes", capabilities.dtypes},
-          {"devices", capabilities.devices}, {"paths", capabilities.paths}};
+  return {{"name", "octlm"},
+          {"version", octlm_version()},
+          {"dtypes", capabilities.dtypes},
+          {"devices", capabilities.devices},
+          {"paths", capabilities.paths}};
 }
 
 int logits(const LogitsArguments& arguments) {
@@ -94,10 +99,11 @@ int logits(const LogitsArguments& arguments) {
                                          .device = arguments.device,
                                          .threads = available_cpus(),
                                          .instruction_set = ""});
-  const int exit_code = run_filter(std::cin, std::cout, [&](const verify::Reader& line, std::int64_t number) {
-    return answer(read_request(line, path), "logits." + std::to_string(number), *engine, file,
-                  arguments.capabilities);
-  });
+  const int exit_code =
+      run_filter(std::cin, std::cout, [&](const verify::Reader& line, std::int64_t number) {
+        return answer(read_request(line, path), "logits." + std::to_string(number), *engine, file,
+                      arguments.capabilities);
+      });
   file.finish();
   return exit_code;
 }
@@ -108,16 +114,17 @@ void add_logits(CommandLine& line) {
   auto arguments = std::make_shared<LogitsArguments>();
   CLI::App* command = line.app.add_subcommand(
       "logits", "JSON lines {\"ids\", \"positions\"?} on stdin -> logits in a safetensors file");
-  command->add_option("--model", arguments->model, "checkpoint folder, or a name in the cache")->required();
+  command->add_option("--model", arguments->model, "checkpoint folder, or a name in the cache")
+      ->required();
   command->add_option("--out", arguments->out, "the safetensors file to write")->required();
   command->add_option("--dtype", arguments->dtype, "float32, or float64 (the definition)");
   command->add_option("--device", arguments->device, "cpu");
   command->add_option("--path", arguments->path, "full, cached:half, cached:every, chunked:N");
-  command->add_flag("--capabilities", arguments->capabilities,
-                    "first a line {name, version, dtypes, devices, paths}; answers hold the calls made");
-  command->callback([&action = line.action, arguments] {
-    action = [arguments] { return logits(*arguments); };
-  });
+  command->add_flag(
+      "--capabilities", arguments->capabilities,
+      "first a line {name, version, dtypes, devices, paths}; answers hold the calls made");
+  command->callback(
+      [&action = line.action, arguments] { action = [arguments] { return logits(*arguments); }; });
 }
 
 }  // namespace octlm::experiments

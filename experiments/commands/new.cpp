@@ -1,5 +1,5 @@
-// octlm new KIND --model PATH|NAME: a spec to start from, which already passes `octlm check`. JSON has no
-// comments, so what is yours to replace says so in its own text.
+// octlm new KIND --model PATH|NAME: a spec to start from, which already passes `octlm check`. JSON
+// has no comments, so what is yours to replace says so in its own text.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -41,30 +41,35 @@ fs::path registered_folder() { return checkout_root() / "experiments" / "registe
 // The number of an id like the project's own; 0 of any other.
 std::int64_t number_of(const std::string& id) {
   const std::string digits = id.starts_with("EXP-") ? id.substr(4) : "";
-  const bool good = !digits.empty() && digits.size() < 10 && digits.find_first_not_of("0123456789") == std::string::npos;
+  const bool good = !digits.empty() && digits.size() < 10 &&
+                    digits.find_first_not_of("0123456789") == std::string::npos;
   return good ? std::stoll(digits) : 0;
 }
 
-// One above the highest in use: by a file, or by a line of the ledger (an experiment may be withdrawn).
+// One above the highest in use: by a file, or by a line of the ledger (an experiment may be
+// withdrawn).
 std::string free_id() {
   std::int64_t highest = 100;
   const auto see = [&](const std::string& id) {
     if (number_of(id) < kExamples) highest = std::max(highest, number_of(id));
   };
   if (fs::is_directory(registered_folder())) {
-    for (const auto& file : fs::directory_iterator(registered_folder())) see(file.path().stem().string());
+    for (const auto& file : fs::directory_iterator(registered_folder()))
+      see(file.path().stem().string());
   }
   std::ifstream ledger(checkout_root() / "experiments" / "ledger.jsonl");
   for (std::string line; std::getline(ledger, line);) {
-    for (std::size_t at = line.find("\"EXP-"); at != std::string::npos; at = line.find("\"EXP-", at + 1)) {
+    for (std::size_t at = line.find("\"EXP-"); at != std::string::npos;
+         at = line.find("\"EXP-", at + 1)) {
       see(line.substr(at + 1, line.find('"', at + 1) - at - 1));
     }
   }
   return "EXP-" + std::to_string(highest + 1);
 }
 
-// {"id", "revision"?, "files"}: a folder of a Hugging Face cache, .../models--ORG--NAME/snapshots/REVISION,
-// and of octlm's, .../ORG--NAME/REVISION, tells its hub id; another goes by its own name.
+// {"id", "revision"?, "files"}: a folder of a Hugging Face cache,
+// .../models--ORG--NAME/snapshots/REVISION, and of octlm's, .../ORG--NAME/REVISION, tells its hub
+// id; another goes by its own name.
 Json model_part(const std::string& argument, const fs::path& folder) {
   const fs::path whole = fs::weakly_canonical(fs::absolute(folder));
   const std::string last = whole.filename().string();
@@ -79,13 +84,15 @@ Json model_part(const std::string& argument, const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(whole)) {
     const std::string name = entry.path().filename().string();
-    if (name == "config.json" || name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) {
+    if (name == "config.json" || name.ends_with(".safetensors") ||
+        name.ends_with(".safetensors.index.json")) {
       files.push_back(entry.path());
     }
   }
   std::ranges::sort(files);
   model["files"] = Json::object();
-  for (const fs::path& file : files) model["files"][file.filename().string()] = "sha256:" + verify::sha256_file(file);
+  for (const fs::path& file : files)
+    model["files"][file.filename().string()] = "sha256:" + verify::sha256_file(file);
   return model;
 }
 
@@ -96,7 +103,8 @@ Json ids_of(std::int64_t count, std::int64_t vocab) {
   return ids;
 }
 
-const Json kTransformers = {{"engine", "transformers"}, {"attention", "eager"}, {"dtype", "float32"}, {"tf32", false}};
+const Json kTransformers = {
+    {"engine", "transformers"}, {"attention", "eager"}, {"dtype", "float32"}, {"tf32", false}};
 
 Json bound(const char* metric, double at_most, const char* derivation) {
   return {{"metric", metric}, {"at_most", at_most}, {"derivation", derivation}};
@@ -104,19 +112,25 @@ Json bound(const char* metric, double at_most, const char* derivation) {
 
 Json parity_criteria() {
   return {bound("max_abs_error@1", 1e-3,
-                "REPLACE: what does rounding give on this model, what would a bug give, and why does the bound lie between? "
-                "(On 24 to 30 layers, float32 rounding gives 1e-4; a mapping bug moves logits by their range, about 30.)"),
+                "REPLACE: what does rounding give on this model, what would a bug give, and why "
+                "does the bound lie between? "
+                "(On 24 to 30 layers, float32 rounding gives 1e-4; a mapping bug moves logits by "
+                "their range, about 30.)"),
           {{"metric", "finite@1"}, {"equals", true}}};
 }
 
-const std::vector<const char*> kAlso = {"mean_abs_error@1", "top1_agreement@1", "kl_max@1", "rel_l2@1", "max_ulp@1"};
+const std::vector<const char*> kAlso = {"mean_abs_error@1", "top1_agreement@1", "kl_max@1",
+                                        "rel_l2@1", "max_ulp@1"};
 
 void logit_parity(Json& spec, const fs::path&, std::int64_t vocab) {
   spec["reference"] = kTransformers;
-  spec["subject"] = {{"engine", "octlm"}, {"dtype", "float32"}, {"devices", {"cpu"}},
+  spec["subject"] = {{"engine", "octlm"},
+                     {"dtype", "float32"},
+                     {"devices", {"cpu"}},
                      {"paths", {"full", "cached:half", "cached:every"}}};
-  spec["cases"] = {{{"name", "REPLACE: your prompt, as token ids"}, {"token_ids", ids_of(12, vocab)}},
-                   {{"name", "REPLACE: another one, longer"}, {"token_ids", ids_of(40, vocab)}}};
+  spec["cases"] = {
+      {{"name", "REPLACE: your prompt, as token ids"}, {"token_ids", ids_of(12, vocab)}},
+      {{"name", "REPLACE: another one, longer"}, {"token_ids", ids_of(40, vocab)}}};
   spec["parameters"] = Json::object();
   spec["criteria"] = parity_criteria();
   spec["also_record"] = kAlso;
@@ -124,9 +138,12 @@ void logit_parity(Json& spec, const fs::path&, std::int64_t vocab) {
 }
 
 void cached_parity(Json& spec, const fs::path&, std::int64_t vocab) {
-  spec["subject"] = {{"engine", "octlm"}, {"dtype", "float32"}, {"devices", {"cpu"}},
+  spec["subject"] = {{"engine", "octlm"},
+                     {"dtype", "float32"},
+                     {"devices", {"cpu"}},
                      {"paths", {"cached:half", "cached:every", "chunked:7"}}};
-  spec["cases"] = {{{"name", "2 tokens"}, {"length", 2}}, {{"name", "7 tokens"}, {"length", 7}},
+  spec["cases"] = {{{"name", "2 tokens"}, {"length", 2}},
+                   {{"name", "7 tokens"}, {"length", 7}},
                    {{"name", "40 tokens"}, {"length", 40}}};
   spec["parameters"] = {{"token_ids", ids_of(40, vocab)}};
   spec["criteria"] = parity_criteria();
@@ -162,7 +179,8 @@ const std::map<std::string, Start> kStarts = {
 Json start_of(const NewArguments& arguments, const std::string& id) {
   const fs::path folder = resolve_model_argument(arguments.model);
   const std::int64_t vocab = stated_size(folder, "vocab_size");
-  if (vocab < 1) throw std::invalid_argument(folder.string() + ": no config.json with a \"vocab_size\"");
+  if (vocab < 1)
+    throw std::invalid_argument(folder.string() + ": no config.json with a \"vocab_size\"");
   const Start& start = kStarts.at(arguments.kind);
   Json model = model_part(arguments.model, folder);
   Json spec = {{"schema", 1},
@@ -170,7 +188,8 @@ Json start_of(const NewArguments& arguments, const std::string& id) {
                {"title", model["id"].get<std::string>() + ": " + start.title},
                {"kind", arguments.kind},
                {"tags", Json::array()},
-               {"question", "REPLACE: what do you want to know? One sentence that ends with a question mark."},
+               {"question",
+                "REPLACE: what do you want to know? One sentence that ends with a question mark."},
                {"prediction", "REPLACE: what do you expect, in numbers, before the first run?"},
                {"model", model}};
   start.fill(spec, folder, vocab);
@@ -182,18 +201,21 @@ void refuse_unknown(const std::string& kind) {
   const Environment environment = local_environment({});
   (void)verify::find_kind(kind, all_kinds(environment), "octlm new");
   if (kStarts.contains(kind)) return;
-  throw std::invalid_argument("octlm new: " + kind + " has no starting point of its own; copy a spec of that kind from " +
-                              registered_folder().string() + " and give it a new id, for example " + free_id());
+  throw std::invalid_argument(
+      "octlm new: " + kind + " has no starting point of its own; copy a spec of that kind from " +
+      registered_folder().string() + " and give it a new id, for example " + free_id());
 }
 
 // Appears whole, and never in place of another.
 void write_new(const fs::path& file, const std::string& text) {
   const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) {
-    const std::string why = errno == EEXIST ? "is there already, and is not overwritten" : std::strerror(errno);
+    const std::string why =
+        errno == EEXIST ? "is there already, and is not overwritten" : std::strerror(errno);
     throw std::invalid_argument(file.string() + ": " + why);
   }
-  const bool written = write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool written =
+      write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (close(descriptor) != 0 || !written) {
     fs::remove(file);
     throw std::runtime_error(file.string() + " cannot be written");
@@ -203,16 +225,19 @@ void write_new(const fs::path& file, const std::string& text) {
 int create(const NewArguments& arguments) {
   refuse_unknown(arguments.kind);
   const std::string id = arguments.id.empty() ? free_id() : arguments.id;
-  const fs::path standard = (registered_folder() / (id + ".json")).lexically_proximate(fs::current_path());
+  const fs::path standard =
+      (registered_folder() / (id + ".json")).lexically_proximate(fs::current_path());
   const fs::path file = arguments.out.empty() ? standard : fs::path(arguments.out);
-  if (fs::exists(file)) throw std::invalid_argument(file.string() + ": is there already, and is not overwritten");
+  if (fs::exists(file))
+    throw std::invalid_argument(file.string() + ": is there already, and is not overwritten");
   const std::string text = start_of(arguments, id).dump(2) + "\n";
   const Environment environment = local_environment({});
   const auto kinds = all_kinds(environment);
   const auto spec = verify::parse_spec(text, file, kinds);  // an id that is none is refused here
   (void)verify::find_kind(spec.kind, kinds, file.string()).read(spec);
   write_new(file, text);
-  std::cerr << "Wrote " << id << " to " << file.string() << ". What says REPLACE is yours: the question, the prediction,\n"
+  std::cerr << "Wrote " << id << " to " << file.string()
+            << ". What says REPLACE is yours: the question, the prediction,\n"
             << "the cases, and for each bound its derivation. Then:\n"
             << "  ./octlm check " << file.string() << "\n"
             << "  ./octlm register " << id << " --prior-results none\n"
@@ -227,12 +252,13 @@ void add_new(CommandLine& line) {
   auto arguments = std::make_shared<NewArguments>();
   CLI::App* command = line.app.add_subcommand("new", "write a spec to start from");
   command->add_option("kind", arguments->kind, "what it does; octlm list --kinds")->required();
-  command->add_option("--model", arguments->model, "checkpoint folder, or a name in the cache")->required();
+  command->add_option("--model", arguments->model, "checkpoint folder, or a name in the cache")
+      ->required();
   command->add_option("--id", arguments->id, "EXP-n (default: the next free one)");
-  command->add_option("--out", arguments->out, "the file (default: experiments/registered/ID.json)");
-  command->callback([&action = line.action, arguments] {
-    action = [arguments] { return create(*arguments); };
-  });
+  command->add_option("--out", arguments->out,
+                      "the file (default: experiments/registered/ID.json)");
+  command->callback(
+      [&action = line.action, arguments] { action = [arguments] { return create(*arguments); }; });
 }
 
 }  // namespace octlm::experiments

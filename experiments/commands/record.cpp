@@ -1,4 +1,5 @@
-// octlm record SPEC --out DIR: computes the reference's side of an experiment and saves it, for `run
+// octlm record SPEC --out DIR: computes the reference's side of an experiment and saves it, for
+// `run
 // --reference DIR` where PyTorch is not installed, or too slow to be run twice.
 #include <unistd.h>
 
@@ -27,21 +28,25 @@ struct RecordArguments {
 };
 
 verify::Spec read_one(const RecordArguments& arguments, const std::vector<verify::Kind>& kinds) {
-  auto specs = select_specs(checkout_root() / "experiments" / "registered", {arguments.spec}, kinds);
+  auto specs =
+      select_specs(checkout_root() / "experiments" / "registered", {arguments.spec}, kinds);
   if (specs.size() != 1) {
-    throw std::invalid_argument("record " + arguments.spec + ": names " + std::to_string(specs.size()) +
+    throw std::invalid_argument("record " + arguments.spec + ": names " +
+                                std::to_string(specs.size()) +
                                 " experiments; a recording is of one");
   }
   return std::move(specs.front());
 }
 
 // The sequences of the spec, each once: two cases may be of the same ids.
-std::vector<std::vector<std::int32_t>> sequences(const verify::Spec& spec, const std::filesystem::path& folder) {
+std::vector<std::vector<std::int32_t>> sequences(const verify::Spec& spec,
+                                                 const std::filesystem::path& folder) {
   std::vector<TokenCase> cases = read_token_cases(spec.part("cases"));
   if (const auto absent = fill_token_ids(cases, folder)) throw std::runtime_error(absent->reason);
   std::vector<std::vector<std::int32_t>> all;
   for (const TokenCase& token_case : cases) {
-    if (std::ranges::find(all, token_case.token_ids) == all.end()) all.push_back(token_case.token_ids);
+    if (std::ranges::find(all, token_case.token_ids) == all.end())
+      all.push_back(token_case.token_ids);
   }
   return all;
 }
@@ -60,33 +65,43 @@ int record(const RecordArguments& arguments) {
   const auto kinds = all_kinds(environment);
   const verify::Spec spec = read_one(arguments, kinds);
   if (!spec.has_part("reference") || !spec.has_part("model") || !spec.has_part("cases")) {
-    throw std::invalid_argument("record " + spec.id + ": a " + spec.kind + " has no reference to record");
+    throw std::invalid_argument("record " + spec.id + ": a " + spec.kind +
+                                " has no reference to record");
   }
   (void)verify::find_kind(spec.kind, kinds, spec.file.string()).read(spec);  // as strict as a run
   const ModelReference model = read_model(spec.part("model"));
   const ReferencePart part = read_reference(spec.part("reference"));
   if (model.files.empty()) {
-    throw std::invalid_argument("record " + spec.id + ": its model names no \"files\": a recording must know its weights");
+    throw std::invalid_argument(
+        "record " + spec.id + ": its model names no \"files\": a recording must know its weights");
   }
   if (std::filesystem::exists(std::filesystem::path(arguments.out) / "manifest.json")) {
     throw std::invalid_argument("record --out " + arguments.out + ": already holds a recording");
   }
 
   const auto found = environment.find_checkpoint(model);
-  if (const auto* absent = std::get_if<verify::NotRun>(&found)) throw std::runtime_error(absent->reason);
+  if (const auto* absent = std::get_if<verify::NotRun>(&found))
+    throw std::runtime_error(absent->reason);
   const auto folder = std::get<CheckpointFolder>(found).path;
   require_files(folder, model);
   const auto cases = sequences(spec, folder);
-  auto opened = environment.open_reference({.engine = part.engine, .folder = folder, .model = model, .dtype = part.dtype,
-                                            .device = arguments.device, .attention = part.attention, .tf32 = part.tf32});
-  if (const auto* absent = std::get_if<verify::NotRun>(&opened)) throw std::runtime_error(absent->reason);
+  auto opened = environment.open_reference({.engine = part.engine,
+                                            .folder = folder,
+                                            .model = model,
+                                            .dtype = part.dtype,
+                                            .device = arguments.device,
+                                            .attention = part.attention,
+                                            .tf32 = part.tf32});
+  if (const auto* absent = std::get_if<verify::NotRun>(&opened))
+    throw std::runtime_error(absent->reason);
   auto& engine = *std::get<std::unique_ptr<reference::Engine>>(opened);
 
   std::int64_t positions = 0;
   for (const auto& ids : cases) positions += std::ssize(ids);
-  std::cerr << "[record] " << spec.id << ": " << cases.size() << " sequences, " << positions << " positions, "
-            << 4 * positions * engine.vocab_size() / 1000000 << " MB\n";
-  reference::record_logits(engine, recording_key(model, part.dtype, part.attention), cases, arguments.out, show_progress);
+  std::cerr << "[record] " << spec.id << ": " << cases.size() << " sequences, " << positions
+            << " positions, " << 4 * positions * engine.vocab_size() / 1000000 << " MB\n";
+  reference::record_logits(engine, recording_key(model, part.dtype, part.attention), cases,
+                           arguments.out, show_progress);
   std::cout << arguments.out << '\n';
   return verify::kExitPass;
 }
@@ -95,15 +110,16 @@ int record(const RecordArguments& arguments) {
 
 void add_record(CommandLine& line) {
   auto arguments = std::make_shared<RecordArguments>();
-  CLI::App* command = line.app.add_subcommand("record", "save the reference's logits of an experiment");
+  CLI::App* command =
+      line.app.add_subcommand("record", "save the reference's logits of an experiment");
   command->add_option("experiment", arguments->spec, "EXP-ID or spec FILE")->required();
   command->add_option("--out", arguments->out, "the folder of the recording")->required();
-  command->add_option("--model", arguments->models, "NAME=PATH: the checkpoint folder of a model")->allow_extra_args(false);
+  command->add_option("--model", arguments->models, "NAME=PATH: the checkpoint folder of a model")
+      ->allow_extra_args(false);
   command->add_option("--device", arguments->device, "where the reference computes: cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  command->callback([&action = line.action, arguments] {
-    action = [arguments] { return record(*arguments); };
-  });
+  command->callback(
+      [&action = line.action, arguments] { action = [arguments] { return record(*arguments); }; });
 }
 
 }  // namespace octlm::experiments

@@ -7,8 +7,8 @@
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
 #include "verify/ledger/registration.h"
-#include "verify/runner.h"
 #include "verify/ledger/standing.h"
+#include "verify/runner.h"
 
 namespace octlm::experiments {
 namespace {

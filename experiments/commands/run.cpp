@@ -25,7 +25,7 @@ namespace {
 
 struct RunArguments {
   std::vector<std::string> selection;
-  std::vector<std::string> models;   // NAME=PATH
+  std::vector<std::string> models;  // NAME=PATH
   std::vector<std::string> devices;
   std::vector<std::string> require;
   std::string subject = "octlm";
@@ -45,13 +45,15 @@ void add_options(CLI::App& command, RunArguments& arguments) {
       ->allow_extra_args(false);
   command.add_option("--subject", arguments.subject,
                      "octlm, or a command that speaks the logits filter (docs/your-engine.md)");
-  command.add_option("--subject-timeout", arguments.subject_timeout_s,
-                     "seconds after which a command without a sign of life is stopped")
+  command
+      .add_option("--subject-timeout", arguments.subject_timeout_s,
+                  "seconds after which a command without a sign of life is stopped")
       ->check(CLI::PositiveNumber);
   command.add_option("--reference", arguments.reference,
                      "transformers, or a folder of recorded logits");
-  command.add_option("--require", arguments.require,
-                     "exit 4 when one of these is absent: weights, cuda, reference")
+  command
+      .add_option("--require", arguments.require,
+                  "exit 4 when one of these is absent: weights, cuda, reference")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_option("--out", arguments.out, "folder of the reports (default: reports/<time>)");
@@ -62,9 +64,12 @@ void add_options(CLI::App& command, RunArguments& arguments) {
 // What the run line keeps of the arguments. Paths are made absolute: a run may be resumed from
 // elsewhere.
 nlohmann::json request_json(const RunArguments& arguments) {
-  const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
+  const auto absolute = [](const std::string& path) {
+    return std::filesystem::absolute(path).string();
+  };
   std::vector<std::string> selection, models;
-  for (const auto& one : arguments.selection) selection.push_back(is_file(one) ? absolute(one) : one);
+  for (const auto& one : arguments.selection)
+    selection.push_back(is_file(one) ? absolute(one) : one);
   for (const auto& one : arguments.models) {
     const auto at = one.find('=') + 1;
     models.push_back(one.substr(0, at) + absolute(one.substr(at)));
@@ -84,8 +89,8 @@ RunArguments resumed_arguments(const RunArguments& given) {
   RunArguments only;
   only.resume = given.resume;
   const bool more = !given.selection.empty() || !given.models.empty() || !given.devices.empty() ||
-                    !given.require.empty() || given.reference != only.reference || !given.out.empty() ||
-                    given.subject != only.subject;
+                    !given.require.empty() || given.reference != only.reference ||
+                    !given.out.empty() || given.subject != only.subject;
   if (more) throw std::invalid_argument("--resume takes the arguments of the run: give it alone");
   const auto run = verify::read_run_file(given.resume).run();
   try {
@@ -116,7 +121,8 @@ LocalOptions local_options(const RunArguments& arguments) {
   if (arguments.subject != "octlm") {
     options.subject = reference::command_words(arguments.subject);
     const std::string fault = reference::program_fault(options.subject);
-    if (!fault.empty()) throw std::invalid_argument("--subject " + arguments.subject + ": " + fault);
+    if (!fault.empty())
+      throw std::invalid_argument("--subject " + arguments.subject + ": " + fault);
   }
   options.subject_silence_s = arguments.subject_timeout_s;
   return options;
@@ -124,12 +130,13 @@ LocalOptions local_options(const RunArguments& arguments) {
 
 std::filesystem::path registered_folder() { return this_project().registered(); }
 
-// Which subject this is, for counting attempts: the words of its command, and the bytes of those that
-// are files. "" for our own decoder, which is in the program's code.
+// Which subject this is, for counting attempts: the words of its command, and the bytes of those
+// that are files. "" for our own decoder, which is in the program's code.
 std::string subject_sha256(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) {
-    text += word + "\n" + (std::filesystem::is_regular_file(word) ? verify::sha256_file(word) : "") + "\n";
+    text += word + "\n" +
+            (std::filesystem::is_regular_file(word) ? verify::sha256_file(word) : "") + "\n";
   }
   return text.empty() ? "" : verify::sha256(text);
 }

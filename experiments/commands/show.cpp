@@ -11,8 +11,8 @@
 #include "verify/ledger/anchors.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/registration.h"
-#include "verify/runner.h"
 #include "verify/ledger/standing.h"
+#include "verify/runner.h"
 
 namespace octlm::experiments {
 namespace {

@@ -1,5 +1,5 @@
-// cached_parity: do all splits of a prompt compute the same function? The subject against itself: every
-// path of the spec against one full pass, at several lengths of one sequence.
+// cached_parity: do all splits of a prompt compute the same function? The subject against itself:
+// every path of the spec against one full pass, at several lengths of one sequence.
 #pragma once
 
 #include "experiments/environment.h"

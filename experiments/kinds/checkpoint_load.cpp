@@ -14,7 +14,8 @@ using verify::Reader;
 
 class CheckpointLoad final : public verify::Experiment {
  public:
-  CheckpointLoad(const verify::Spec& spec, const Environment& environment) : environment_(environment) {
+  CheckpointLoad(const verify::Spec& spec, const Environment& environment)
+      : environment_(environment) {
     model_ = read_model(spec.part("model"));
     spec.part("subject").object([&](ObjectReader& members) {
       members.required("engine").one_of({"octlm"});
@@ -80,14 +81,15 @@ class CheckpointLoad final : public verify::Experiment {
 }  // namespace
 
 verify::Kind checkpoint_load(const Environment& environment) {
-  return {.name = "checkpoint_load",
-          .summary = "every tensor read once, with its name and shape, from the files the spec names",
-          .metrics = {"stored_tensors@1", "stored_elements@1", "parameters@1", "files_match@1"},
-          .faults = {},
-          .parts = {"model", "subject", "cases"},
-          .read = [&environment](const verify::Spec& spec) {
-            return std::make_unique<CheckpointLoad>(spec, environment);
-          }};
+  return {
+      .name = "checkpoint_load",
+      .summary = "every tensor read once, with its name and shape, from the files the spec names",
+      .metrics = {"stored_tensors@1", "stored_elements@1", "parameters@1", "files_match@1"},
+      .faults = {},
+      .parts = {"model", "subject", "cases"},
+      .read = [&environment](const verify::Spec& spec) {
+        return std::make_unique<CheckpointLoad>(spec, environment);
+      }};
 }
 
 }  // namespace octlm::experiments

@@ -1,5 +1,5 @@
-// checkpoint_load: is every tensor of a checkpoint read once, with the expected name and shape, from
-// exactly the files that the spec names?
+// checkpoint_load: is every tensor of a checkpoint read once, with the expected name and shape,
+// from exactly the files that the spec names?
 #pragma once
 
 #include "experiments/environment.h"

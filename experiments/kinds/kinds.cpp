@@ -10,8 +10,9 @@
 namespace octlm::experiments {
 
 std::vector<verify::Kind> all_kinds(const Environment& environment) {
-  return {checkpoint_load(environment), logit_parity(environment), cached_parity(environment),
-          noise_floor(environment), tokenizer_parity(environment), template_parity(environment)};
+  return {checkpoint_load(environment),  logit_parity(environment),
+          cached_parity(environment),    noise_floor(environment),
+          tokenizer_parity(environment), template_parity(environment)};
 }
 
 }  // namespace octlm::experiments

@@ -1,4 +1,5 @@
-// The kinds of experiment there are: an explicit list. A new kind is one file pair, a test, and a line.
+// The kinds of experiment there are: an explicit list. A new kind is one file pair, a test, and a
+// line.
 #pragma once
 
 #include <vector>

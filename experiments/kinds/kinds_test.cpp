@@ -1,5 +1,5 @@
-// Every kind, run by the runner on fake engines: passes on equal sides, fails just above its bound, never
-// passes without weights.
+// Every kind, run by the runner on fake engines: passes on equal sides, fails just above its bound,
+// never passes without weights.
 #include "experiments/kinds/kinds.h"
 
 #include <gtest/gtest.h>
@@ -29,17 +29,20 @@ struct FakeMachine {
     Environment fakes;
     fakes.find_checkpoint = [this](const ModelReference& model) -> OrNotRun<CheckpointFolder> {
       if (have_weights) return CheckpointFolder{folder.path()};
-      return verify::NotRun{"no weights of " + model.id + " here; get them with: ./octlm fetch " + model.id,
-                            "weights"};
+      return verify::NotRun{
+          "no weights of " + model.id + " here; get them with: ./octlm fetch " + model.id,
+          "weights"};
     };
-    fakes.open_subject = [this](const EngineRequest& request) -> OrNotRun<std::unique_ptr<reference::Engine>> {
+    fakes.open_subject =
+        [this](const EngineRequest& request) -> OrNotRun<std::unique_ptr<reference::Engine>> {
       opened.push_back(request);
       if (request.device == "cuda" && !have_cuda) return verify::NotRun{"no cuda", "cuda"};
       auto engine = std::make_unique<FakeEngine>();
       set_subject(*engine);
       return engine;
     };
-    fakes.open_reference = [this](const EngineRequest& request) -> OrNotRun<std::unique_ptr<reference::Engine>> {
+    fakes.open_reference =
+        [this](const EngineRequest& request) -> OrNotRun<std::unique_ptr<reference::Engine>> {
       opened.push_back(request);
       return std::make_unique<FakeEngine>();
     };
@@ -108,7 +111,8 @@ TEST(LogitParity, FailsJustAboveTheBoundAndPassesJustBelow) {
   EXPECT_EQ(run(machine, kLogitParity).summary.exit_code, verify::kExitPass);
 }
 
-// A user's own program need not have a cache: what it lacks is listed as not checked, and nothing fails.
+// A user's own program need not have a cache: what it lacks is listed as not checked, and nothing
+// fails.
 TEST(LogitParity, APathThatTheSubjectLacksIsNotRun) {
   FakeMachine machine;
   machine.set_subject = [](FakeEngine& engine) { engine.paths = {"full"}; };
@@ -158,7 +162,8 @@ TEST(AllKinds, AnotherFileThanTheSpecNamesIsAnError) {
     std::ofstream(machine.folder.path() / "model.safetensors") << "other";
     std::string text = spec;
     text.replace(text.find("{\"id\": \"fake\"}"), 14,
-                 "{\"id\": \"fake\", \"files\": {\"model.safetensors\": \"sha256:" + verify::sha256("these") + "\"}}");
+                 "{\"id\": \"fake\", \"files\": {\"model.safetensors\": \"sha256:" +
+                     verify::sha256("these") + "\"}}");
     const auto result = run(machine, text);
     EXPECT_EQ(only(result).judgement.verdict, verify::Verdict::kError);
     EXPECT_EQ(only(result).compared(), 0);
@@ -182,7 +187,9 @@ TEST(CachedParity, FailsWhenAPathComputesSomethingElse) {
   machine.set_subject = [](FakeEngine& engine) {
     // A row that depends on how often it has been asked for stands for a path-dependent bug.
     auto asked = std::make_shared<int>(0);
-    engine.fault = [asked](std::int64_t, std::vector<float>& row) { row[0] += 0.01F * static_cast<float>((*asked)++); };
+    engine.fault = [asked](std::int64_t, std::vector<float>& row) {
+      row[0] += 0.01F * static_cast<float>((*asked)++);
+    };
   };
   EXPECT_EQ(run(machine, kCachedParity).summary.exit_code, verify::kExitFail);
 }

@@ -30,7 +30,8 @@ class Ahead final : public reference::LogitSink {
  public:
   void receive(const reference::LogitBlock& block) override {
     if (vocab_ == 0) vocab_ = block.vocab;
-    if (block.vocab != vocab_) throw std::runtime_error("the reference's logits change their width");
+    if (block.vocab != vocab_)
+      throw std::runtime_error("the reference's logits change their width");
     positions_.insert(positions_.end(), block.positions.begin(), block.positions.end());
     logits_.insert(logits_.end(), block.logits,
                    block.logits + static_cast<std::int64_t>(block.positions.size()) * block.vocab);
@@ -75,7 +76,8 @@ class LockStep final : public reference::LogitSink {
       const bool more = reference_.advance(ahead_);
       reference_seconds_ += seconds_since(reference_start);
       if (!more) {
-        throw std::runtime_error("the reference ends after " + std::to_string(compared_ + ahead_.rows()) +
+        throw std::runtime_error("the reference ends after " +
+                                 std::to_string(compared_ + ahead_.rows()) +
                                  " positions, the subject goes on");
       }
     }
@@ -136,7 +138,8 @@ std::optional<verify::NotRun> unsupported(const LogitSide& side) {
   }
   const auto paths = side.engine.capabilities().paths;
   if (std::ranges::find(paths, kind_of(path)) == paths.end()) {
-    return verify::NotRun{"unsupported: " + side.engine.description().engine + " has no path " + path.text()};
+    return verify::NotRun{"unsupported: " + side.engine.description().engine + " has no path " +
+                          path.text()};
   }
   return std::nullopt;
 }
@@ -167,8 +170,8 @@ verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& re
 
   const auto wanted = static_cast<std::size_t>(wanted_rows(subject.request));
   if (lock_step.compared() != wanted) {
-    throw std::runtime_error("the subject delivered " + std::to_string(lock_step.compared()) + " of " +
-                             std::to_string(wanted) + " positions");
+    throw std::runtime_error("the subject delivered " + std::to_string(lock_step.compared()) +
+                             " of " + std::to_string(wanted) + " positions");
   }
   // Nothing may come after the last row: a reference that computed more saw another sequence.
   Ahead rest;
@@ -192,8 +195,7 @@ verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& re
   for (const auto& rise : lock_step.metrics().rising()) {
     record["rising"].push_back({rise.row, rise.max_abs_error});
   }
-  record["seconds"] = {{"subject", subject_seconds},
-                       {"reference", lock_step.reference_seconds()}};
+  record["seconds"] = {{"subject", subject_seconds}, {"reference", lock_step.reference_seconds()}};
   record["peak_bytes"] = {{"subject", subject.engine.peak_bytes()},
                           {"reference", reference.engine.peak_bytes()}};
   return measurement;

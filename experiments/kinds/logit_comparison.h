@@ -18,20 +18,20 @@ struct LogitSide {
   reference::LogitRequest request;
 };
 
-// Why a side cannot take its request, from what it says of itself: its path has nothing to do for one
-// position, or is not among its capabilities. nullopt when both can.
+// Why a side cannot take its request, from what it says of itself: its path has nothing to do for
+// one position, or is not among its capabilities. nullopt when both can.
 std::optional<verify::NotRun> unsupported(const LogitSide& subject, const LogitSide& reference);
 
-// Runs both sides in lock-step and measures every metric of verify/metrics/metrics.h over all positions. The
-// record holds the fields that docs/results.md lists for a `comparison` of logits: subject, reference,
-// positions, calls, worst, seconds, peak_bytes.
+// Runs both sides in lock-step and measures every metric of verify/metrics/metrics.h over all
+// positions. The record holds the fields that docs/results.md lists for a `comparison` of logits:
+// subject, reference, positions, calls, worst, seconds, peak_bytes.
 //
-// Whenever the subject delivers a block, the reference is advanced until it has covered it; a side's
-// seconds are the time spent in its own advance(), without the other's and without the comparing.
-// Working memory: the reference's rows that run ahead of the subject's.
+// Whenever the subject delivers a block, the reference is advanced until it has covered it; a
+// side's seconds are the time spent in its own advance(), without the other's and without the
+// comparing. Working memory: the reference's rows that run ahead of the subject's.
 //
-// Throws std::runtime_error when the sides deliver different positions, different widths, or one of them
-// ends early: that is an error, never a shorter comparison.
+// Throws std::runtime_error when the sides deliver different positions, different widths, or one of
+// them ends early: that is an error, never a shorter comparison.
 verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& reference);
 
 }  // namespace octlm::experiments

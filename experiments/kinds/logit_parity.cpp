@@ -106,9 +106,10 @@ verify::Kind logit_parity(const Environment& environment) {
           .metrics = verify::row_metrics(),
           .faults = fault_names(),
           .parts = {"model", "reference", "subject", "cases"},
-          .read = [&environment](const verify::Spec& spec) {
-            return std::make_unique<LogitParity>(spec, environment);
-          },
+          .read =
+              [&environment](const verify::Spec& spec) {
+                return std::make_unique<LogitParity>(spec, environment);
+              },
           .files = files_of_cases};
 }
 

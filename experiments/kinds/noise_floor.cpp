@@ -186,9 +186,10 @@ verify::Kind noise_floor(const Environment& environment) {
           .metrics = verify::row_metrics(),
           .faults = {},
           .parts = {"model", "reference", "cases", "parameters"},
-          .read = [&environment](const verify::Spec& spec) {
-            return std::make_unique<NoiseFloor>(spec, environment);
-          },
+          .read =
+              [&environment](const verify::Spec& spec) {
+                return std::make_unique<NoiseFloor>(spec, environment);
+              },
           .files = files_of_cases};
 }
 

@@ -14,8 +14,7 @@ using verify::ObjectReader;
 using verify::Reader;
 
 bool is_hex(const std::string& text, std::size_t digits) {
-  return text.size() == digits &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 std::string read_sha256(const Reader& reader) {
@@ -63,7 +62,8 @@ std::string read_one_chat(const std::string& spec, ObjectReader& members) {
   const Reader name = members.required("chat");
   const auto file = prompt_file(spec, read_file_name(name));
   auto chats = read_chats(file);
-  if (chats.size() != 1) name.fail("holds " + std::to_string(chats.size()) + " chats, and a case here is one sequence");
+  if (chats.size() != 1)
+    name.fail("holds " + std::to_string(chats.size()) + " chats, and a case here is one sequence");
   if (const auto thinking = members.optional("thinking")) {
     return with_thinking(chats[0], thinking->boolean(), file.string());
   }
@@ -85,7 +85,8 @@ TokenCase read_token_case(const Reader& item, ObjectReader& members) {
   if (token_case.chat) return token_case;  // a chat is always native
   if (const auto mode = members.optional("mode")) {
     token_case.mode = mode->one_of({"literal", "native"});
-    if (token_case.text.empty()) mode->fail("says how \"text\" was tokenised, and there is no text");
+    if (token_case.text.empty())
+      mode->fail("says how \"text\" was tokenised, and there is no text");
   }
   return token_case;
 }
@@ -98,9 +99,11 @@ ModelReference read_model(const Reader& reader) {
     model.id = members.required("id").non_empty_string();
     if (const auto revision = members.optional("revision")) {
       model.revision = revision->string();
-      if (!is_hex(model.revision, 40)) revision->fail("expected a full commit: 40 lower-case hex digits");
+      if (!is_hex(model.revision, 40))
+        revision->fail("expected a full commit: 40 lower-case hex digits");
     } else if (model.id.find('/') != std::string::npos) {
-      members.fail("\"" + model.id + "\" is a hub id and needs its \"revision\": another day, other weights");
+      members.fail("\"" + model.id +
+                   "\" is a hub id and needs its \"revision\": another day, other weights");
     }
     if (const auto files = members.optional("files")) {
       files->object([&](ObjectReader& names) {
@@ -138,8 +141,8 @@ ReferencePart read_reference(const Reader& reader) {
 std::vector<std::int32_t> read_token_ids(const Reader& reader) {
   std::vector<std::int32_t> ids;
   for (const Reader& item : reader.non_empty_array()) {
-    ids.push_back(static_cast<std::int32_t>(
-        item.integer(0, std::numeric_limits<std::int32_t>::max())));
+    ids.push_back(
+        static_cast<std::int32_t>(item.integer(0, std::numeric_limits<std::int32_t>::max())));
   }
   return ids;
 }
@@ -150,7 +153,8 @@ std::vector<TokenCase> read_token_cases(const Reader& reader) {
   for (const Reader& item : reader.non_empty_array()) {
     item.object([&](ObjectReader& members) {
       TokenCase token_case = read_token_case(item, members);
-      if (!names.insert(token_case.name).second) members.required("name").fail("another case has this name");
+      if (!names.insert(token_case.name).second)
+        members.required("name").fail("another case has this name");
       cases.push_back(std::move(token_case));
     });
   }
@@ -158,17 +162,36 @@ std::vector<TokenCase> read_token_cases(const Reader& reader) {
 }
 
 const std::vector<std::string>& fault_names() {
-  static const std::vector<std::string> names = {
-      "swap_k_v_proj",     "swap_gate_up_proj",         "swap_q_k_norm",
-      "swap_layer_norms",  "rope_interleaved",          "rope_sign",
-      "rope_theta_10000",  "rope_phase_bfloat16",       "rope_inverse_frequency_bfloat16",
-      "decode_position_plus_one", "skip_q_norm",        "skip_k_norm",
-      "norm_after_rope",   "norm_weight_plus_one",      "norm_eps_1e-5",
-      "norm_eps_1e-6",     "attention_scale_hidden",    "kv_heads_tiled",
-      "mask_shifted",      "mask_absent",               "stale_kv_slot",
-      "shifted_kv_slot",   "cache_float16",             "cache_bfloat16",
-      "drop_layer",        "drop_residual",             "activation_gelu",
-      "untied_head",       "weight_tile_ulps",          "accumulate_bfloat16"};
+  static const std::vector<std::string> names = {"swap_k_v_proj",
+                                                 "swap_gate_up_proj",
+                                                 "swap_q_k_norm",
+                                                 "swap_layer_norms",
+                                                 "rope_interleaved",
+                                                 "rope_sign",
+                                                 "rope_theta_10000",
+                                                 "rope_phase_bfloat16",
+                                                 "rope_inverse_frequency_bfloat16",
+                                                 "decode_position_plus_one",
+                                                 "skip_q_norm",
+                                                 "skip_k_norm",
+                                                 "norm_after_rope",
+                                                 "norm_weight_plus_one",
+                                                 "norm_eps_1e-5",
+                                                 "norm_eps_1e-6",
+                                                 "attention_scale_hidden",
+                                                 "kv_heads_tiled",
+                                                 "mask_shifted",
+                                                 "mask_absent",
+                                                 "stale_kv_slot",
+                                                 "shifted_kv_slot",
+                                                 "cache_float16",
+                                                 "cache_bfloat16",
+                                                 "drop_layer",
+                                                 "drop_residual",
+                                                 "activation_gelu",
+                                                 "untied_head",
+                                                 "weight_tile_ulps",
+                                                 "accumulate_bfloat16"};
   return names;
 }
 

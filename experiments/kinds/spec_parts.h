@@ -13,7 +13,8 @@
 
 namespace octlm::experiments {
 
-// {"id", "revision"?, "files"?: {name: "sha256:..."}}; a hub id ("org/name") must have its revision.
+// {"id", "revision"?, "files"?: {name: "sha256:..."}}; a hub id ("org/name") must have its
+// revision.
 ModelReference read_model(const verify::Reader& reader);
 
 struct SubjectPart {
@@ -41,15 +42,16 @@ ReferencePart read_reference(const verify::Reader& reader);
 struct TokenCase {
   std::string name;
   std::vector<std::int32_t> token_ids;  // may be empty until fill_token_ids (case_ids.h)
-  std::string text;                     // what they stand for; of a chat, its rendering; "" when not given
-  std::string mode;                     // of the text: "literal", "native"; "" when not given
-  std::optional<std::string> chat;      // a JSON object with the chat (chat_request.h)
-  std::string ids_from = "spec";        // for the record: "spec", "text", "chat", "spec, equal to its text"
+  std::string text;  // what they stand for; of a chat, its rendering; "" when not given
+  std::string mode;  // of the text: "literal", "native"; "" when not given
+  std::optional<std::string> chat;  // a JSON object with the chat (chat_request.h)
+  std::string ids_from =
+      "spec";  // for the record: "spec", "text", "chat", "spec, equal to its text"
 };
 
 // [{"name", "token_ids"?, "text"?, "mode"?: "literal"|"native"}] or
-// [{"name", "token_ids"?, "chat": FILE of one chat, "thinking"?, "text"?}]: names are unique, and there
-// are ids, a text or a chat.
+// [{"name", "token_ids"?, "chat": FILE of one chat, "thinking"?, "text"?}]: names are unique, and
+// there are ids, a text or a chat.
 std::vector<TokenCase> read_token_cases(const verify::Reader& reader);
 
 std::vector<std::int32_t> read_token_ids(const verify::Reader& reader);

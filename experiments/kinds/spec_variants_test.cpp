@@ -1,5 +1,6 @@
-// The kinds read their parts as docs/spec.schema.json says: the part of verify/spec_variants.json that is
-// theirs. (verify/spec_test.cpp holds the envelope to it, verify/spec_schema_test.py the schema.)
+// The kinds read their parts as docs/spec.schema.json says: the part of verify/spec_variants.json
+// that is theirs. (verify/spec_test.cpp holds the envelope to it, verify/spec_schema_test.py the
+// schema.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +11,8 @@ namespace octlm::experiments {
 namespace {
 
 TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
-  const auto table = verify::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" / "spec_variants.json");
+  const auto table = verify::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
+                                         "spec_variants.json");
   const Environment environment;
   const auto kinds = all_kinds(environment);
   int read = 0;
@@ -26,7 +28,8 @@ TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
       refusal = error.what();
     }
     EXPECT_EQ(refusal.empty(), variant["valid"].get<bool>()) << name << ": " << refusal;
-    if (!refusal.empty()) EXPECT_THAT(refusal, ::testing::HasSubstr(variant.value("says", ""))) << name;
+    if (!refusal.empty())
+      EXPECT_THAT(refusal, ::testing::HasSubstr(variant.value("says", ""))) << name;
     ++read;
   }
   EXPECT_GE(read, 30);

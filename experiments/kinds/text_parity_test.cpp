@@ -1,5 +1,5 @@
-// tokenizer_parity and template_parity, run by the runner on fake tokenizers: they pass on equal sides, fail
-// on one difference of any sort, and never pass on nothing.
+// tokenizer_parity and template_parity, run by the runner on fake tokenizers: they pass on equal
+// sides, fail on one difference of any sort, and never pass on nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@ namespace octlm::experiments {
 namespace {
 
 using model::testing::TemporaryFolder;
-using ::testing::HasSubstr;
 using testing::FakeTextEngine;
 using testing::FakeTextMachine;
+using ::testing::HasSubstr;
 using verify::Verdict;
 
 const char* kTokenizerParity = R"({
@@ -81,11 +81,15 @@ TEST(TokenizerParity, PassesOnEqualSidesAndCountsWhatItCompared) {
   EXPECT_EQ(result.summary.exit_code, verify::kExitPass) << only(result).judgement.reason;
   EXPECT_EQ(only(result).compared(), 8);
   const auto& metrics = only(result).comparisons.at(3).measurement()->metrics;
-  EXPECT_EQ(std::get<verify::Agreement>(metrics.at("ids_equal@1")), (verify::Agreement{9000, 9000}));
-  EXPECT_EQ(std::get<verify::Agreement>(metrics.at("text_equal@1")), (verify::Agreement{27000, 27000}));
-  EXPECT_EQ(std::get<verify::Agreement>(metrics.at("roundtrip_equal@1")), (verify::Agreement{9000, 9000}));
+  EXPECT_EQ(std::get<verify::Agreement>(metrics.at("ids_equal@1")),
+            (verify::Agreement{9000, 9000}));
+  EXPECT_EQ(std::get<verify::Agreement>(metrics.at("text_equal@1")),
+            (verify::Agreement{27000, 27000}));
+  EXPECT_EQ(std::get<verify::Agreement>(metrics.at("roundtrip_equal@1")),
+            (verify::Agreement{9000, 9000}));
   const auto& stated = only(result).comparisons.at(0).measurement()->metrics;
-  EXPECT_EQ(std::get<verify::Agreement>(stated.at("ids_equal@1")).of, 2) << "the reference's and the spec's";
+  EXPECT_EQ(std::get<verify::Agreement>(stated.at("ids_equal@1")).of, 2)
+      << "the reference's and the spec's";
   EXPECT_EQ(record(result, 3).at("given"), 9000);
 }
 
@@ -103,7 +107,8 @@ TEST(TokenizerParity, OneIdOfOneTextFails) {
   EXPECT_EQ(difference.at("index"), 1);
   EXPECT_EQ(difference.at("position"), 5);
   EXPECT_EQ(difference.at("given"), "two <s> é");
-  EXPECT_EQ(difference.at("subject").at(5), nlohmann::json({{"position", 5}, {"token_id", 83}, {"token", "S"}}));
+  EXPECT_EQ(difference.at("subject").at(5),
+            nlohmann::json({{"position", 5}, {"token_id", 83}, {"token", "S"}}));
   EXPECT_EQ(difference.at("reference").at(5).at("token"), "s");
 }
 
@@ -131,7 +136,8 @@ TEST(TokenizerParity, AnIdForOtherCharactersFails) {
   EXPECT_EQ(difference.at("reference"), nlohmann::json({8, 9}));
 }
 
-// huggingface/transformers#29279, huggingface/tokenizers#1347: what was typed becomes a control token.
+// huggingface/transformers#29279, huggingface/tokenizers#1347: what was typed becomes a control
+// token.
 TEST(TokenizerParity, ALiteralControlTokenFailsThoughTheReferenceMakesItToo) {
   FakeTextMachine machine;
   machine.set_subject = machine.set_reference = [](FakeTextEngine& engine) {
@@ -149,7 +155,8 @@ TEST(TokenizerParity, ALiteralControlTokenFailsThoughTheReferenceMakesItToo) {
 
 // exo-explore/exo#1691: the pieces of one id at a time are not the text.
 TEST(TokenizerParity, EachWayOfDecodingIsCompared) {
-  for (const auto decoding : {reference::Decoding::kWhole, reference::Decoding::kSkippingSpecial, reference::Decoding::kOneByOne}) {
+  for (const auto decoding : {reference::Decoding::kWhole, reference::Decoding::kSkippingSpecial,
+                              reference::Decoding::kOneByOne}) {
     FakeTextMachine machine;
     machine.set_subject = [&](FakeTextEngine& engine) {
       engine.decode_fault = [&](reference::Decoding way, std::string& text) {
@@ -159,7 +166,8 @@ TEST(TokenizerParity, EachWayOfDecodingIsCompared) {
     const auto result = run(machine, kTokenizerParity);
     EXPECT_EQ(result.summary.exit_code, verify::kExitFail);
     EXPECT_THAT(failed(result), ::testing::Contains("text_equal@1"));
-    EXPECT_EQ(record(result, 4).at("differences").at("text_equal@1").at("given").at(1).at("token"), "<s>");
+    EXPECT_EQ(record(result, 4).at("differences").at("text_equal@1").at("given").at(1).at("token"),
+              "<s>");
   }
 }
 
@@ -172,7 +180,8 @@ TEST(TokenizerParity, ATextThatOneSideRefusesDiffers) {
   };
   const auto result = run(machine, kTokenizerParity);
   EXPECT_EQ(result.summary.exit_code, verify::kExitFail);
-  EXPECT_EQ(record(result, 2).at("differences").at("ids_equal@1").at("subject_refuses"), "not today");
+  EXPECT_EQ(record(result, 2).at("differences").at("ids_equal@1").at("subject_refuses"),
+            "not today");
 }
 
 TEST(TokenizerParity, WhatBothRefuseIsCountedAndAloneIsAnError) {
@@ -202,7 +211,9 @@ TEST(TokenizerParity, APromptFileIsPartOfTheDigest) {
   FakeTextMachine machine;
   const Environment environment = machine.environment();
   const auto kinds = all_kinds(environment);
-  const auto digest = [&] { return verify::parse_spec(kTokenizerParity, machine.folder.path() / "s.json", kinds).sha256; };
+  const auto digest = [&] {
+    return verify::parse_spec(kTokenizerParity, machine.folder.path() / "s.json", kinds).sha256;
+  };
   const std::string before = digest();
   machine.write("texts.jsonl", "\"another\"\n");
   const std::string after = digest();
@@ -216,7 +227,8 @@ TEST(TemplateParity, PassesOnEqualSides) {
   const auto result = run(machine, kTemplateParity);
   EXPECT_EQ(result.summary.exit_code, verify::kExitPass) << only(result).judgement.reason;
   const auto& metrics = only(result).comparisons.at(0).measurement()->metrics;
-  EXPECT_EQ(std::get<verify::Agreement>(metrics.at("ids_equal@1")).of, 4) << "by origin and as Transformers, two chats";
+  EXPECT_EQ(std::get<verify::Agreement>(metrics.at("ids_equal@1")).of, 4)
+      << "by origin and as Transformers, two chats";
 }
 
 TEST(TemplateParity, EachPartOfARenderingIsCompared) {
@@ -230,8 +242,12 @@ TEST(TemplateParity, EachPartOfARenderingIsCompared) {
       {"ids", [](auto& one) { one.ids.push_back(1); }, {"ids_equal@1"}},
       {"compatible ids", [](auto& one) { one.compatible_ids.push_back(1); }, {"ids_equal@1"}},
       // ggml-org/llama.cpp#26273
-      {"the user's control strings", [](auto& one) { one.ids = one.compatible_ids; }, {"ids_equal@1", "control_ids_from_text@1"}},
-      {"refused", [](auto& one) { one = {.text = {}, .ids = {}, .compatible_ids = {}, .refusal = "no"}; }, {"ids_equal@1"}}};
+      {"the user's control strings",
+       [](auto& one) { one.ids = one.compatible_ids; },
+       {"ids_equal@1", "control_ids_from_text@1"}},
+      {"refused",
+       [](auto& one) { one = {.text = {}, .ids = {}, .compatible_ids = {}, .refusal = "no"}; },
+       {"ids_equal@1"}}};
   for (const Case& item : cases) {
     FakeTextMachine machine;
     machine.set_subject = [&](FakeTextEngine& engine) {
@@ -254,7 +270,8 @@ TEST(TemplateParity, IdsOfUnknownOriginAreCountedNotCompared) {
     };
   };
   const auto result = run(machine, kTemplateParity);
-  EXPECT_EQ(only(result).judgement.verdict, Verdict::kFail) << "control_ids_from_text@1 was never counted";
+  EXPECT_EQ(only(result).judgement.verdict, Verdict::kFail)
+      << "control_ids_from_text@1 was never counted";
   EXPECT_EQ(record(result, 0).at("origin_unknown"), 2);
 }
 
@@ -265,7 +282,8 @@ TEST(TextParity, ReadsItsPartsStrictly) {
     const char* says;
   };
   const std::vector<Case> cases = {
-      {"\"mode\": \"literal\", \"text\": \"a <s>\"", "\"mode\": \"literl\", \"text\": \"a <s>\"", "literal"},
+      {"\"mode\": \"literal\", \"text\": \"a <s>\"", "\"mode\": \"literl\", \"text\": \"a <s>\"",
+       "literal"},
       {"\"mode\": \"literal\", \"text\": \"a <s>\"", "\"text\": \"a <s>\"", "mode"},
       {"texts.jsonl", "absent.jsonl", "absent.jsonl"},
       {"\"texts.jsonl\"", "\"../texts.jsonl\"", "file"},

@@ -14,7 +14,9 @@ namespace {
 
 std::vector<std::string> all_of(const TextSet& set) {
   std::vector<std::string> all;
-  for_each_block(set, [&](std::span<const std::string> block) { all.insert(all.end(), block.begin(), block.end()); });
+  for_each_block(set, [&](std::span<const std::string> block) {
+    all.insert(all.end(), block.begin(), block.end());
+  });
   return all;
 }
 
@@ -25,10 +27,14 @@ std::string digest(const std::vector<std::string>& texts) {
 }
 
 TEST(TextSets, AreWhatTheyWereWhenTheyWereNamed) {
-  EXPECT_EQ(digest(all_of({.name = "code_points@1"})), "906531b115bd20771aa2b1d4c9242fc0c7030367f6de16f5c01a1a18844fdb42");
-  EXPECT_EQ(digest(all_of({.name = "code_points_in_context@1"})), "84dacbd51a02950705c1097a8b4209c4679b841b3ca5167e77653fdcb97a455f");
-  EXPECT_EQ(digest(all_of({.name = "long_words@1"})), "649ebdaaa2121cae2ecb8a9ba391086800895d43ab2c5a92e5a7786d819636f3");
-  EXPECT_EQ(digest(all_of({.name = "random_texts@1", .count = 1000, .seed = 20260})), "c4967b4bdc0f847e5d1b6c443bc0856baa34ff880f0a1d06d2966f179e8be8d8");
+  EXPECT_EQ(digest(all_of({.name = "code_points@1"})),
+            "906531b115bd20771aa2b1d4c9242fc0c7030367f6de16f5c01a1a18844fdb42");
+  EXPECT_EQ(digest(all_of({.name = "code_points_in_context@1"})),
+            "84dacbd51a02950705c1097a8b4209c4679b841b3ca5167e77653fdcb97a455f");
+  EXPECT_EQ(digest(all_of({.name = "long_words@1"})),
+            "649ebdaaa2121cae2ecb8a9ba391086800895d43ab2c5a92e5a7786d819636f3");
+  EXPECT_EQ(digest(all_of({.name = "random_texts@1", .count = 1000, .seed = 20260})),
+            "c4967b4bdc0f847e5d1b6c443bc0856baa34ff880f0a1d06d2966f179e8be8d8");
 }
 
 TEST(TextSets, EveryCodePointUpToPlaneThreeIsThere) {
@@ -57,8 +63,11 @@ TEST(TextSets, AreUtf8InBlocksOfABoundedSize) {
 
 TEST(TextSets, RandomTextsMeetControlStringsMarksAndDigits) {
   const auto texts = all_of({.name = "random_texts@1", .count = 2000, .seed = 1});
-  for (const char* part : {"<|im_end|>", "<think>", "\u0301", "\u2028", "'ll", "日本語", "٣", "\r\n", "<repo_name>"}) {
-    EXPECT_TRUE(std::ranges::any_of(texts, [&](const std::string& text) { return text.find(part) != std::string::npos; })) << part;
+  for (const char* part :
+       {"<|im_end|>", "<think>", "\u0301", "\u2028", "'ll", "日本語", "٣", "\r\n", "<repo_name>"}) {
+    EXPECT_TRUE(std::ranges::any_of(texts, [&](const std::string& text) {
+      return text.find(part) != std::string::npos;
+    })) << part;
   }
   EXPECT_NE(texts, all_of({.name = "random_texts@1", .count = 2000, .seed = 2}));
 }
@@ -74,7 +83,8 @@ TEST(IdSets, StayInTheirRange) {
   EXPECT_EQ(*seen.begin(), 10);
   EXPECT_EQ(*seen.rbegin(), 19);
   EXPECT_EQ(seen.size(), 10U);
-  EXPECT_EQ(reference::sha256_of_ids(lists.at(4999)), "3878e0d97ccf320be0e98eeaa88dccc6d989cb728f7f40d172a8f79d80fabaf9");
+  EXPECT_EQ(reference::sha256_of_ids(lists.at(4999)),
+            "3878e0d97ccf320be0e98eeaa88dccc6d989cb728f7f40d172a8f79d80fabaf9");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Test support: an engine of a few lines, so that every control of the harness is one field away. Its
-// logits at position p depend on every id up to p and on nothing else.
+// Test support: an engine of a few lines, so that every control of the harness is one field away.
+// Its logits at position p depend on every id up to p and on nothing else.
 #pragma once
 
 #include <cmath>
@@ -47,7 +47,9 @@ struct FakeEngine final : reference::Engine {
     std::int64_t next = 0;
 
     Session(const FakeEngine& owner, reference::LogitRequest wanted)
-        : engine(owner), request(std::move(wanted)), planned(*request.path.calls(std::ssize(request.token_ids))) {}
+        : engine(owner),
+          request(std::move(wanted)),
+          planned(*request.path.calls(std::ssize(request.token_ids))) {}
 
     bool advance(reference::LogitSink& sink) override {
       const auto end = std::min<std::int64_t>(std::ssize(request.token_ids), engine.stop_after);

@@ -1,5 +1,6 @@
-// Test support: a tokenizer of a few lines. An id is a byte, 256 and 257 are the control tokens "<s>"
-// and "</s>"; text from outside is bytes alone. A chat's template is "<s>" content "</s>" for each message.
+// Test support: a tokenizer of a few lines. An id is a byte, 256 and 257 are the control tokens
+// "<s>" and "</s>"; text from outside is bytes alone. A chat's template is "<s>" content "</s>" for
+// each message.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,8 @@ struct FakeTextEngine final : reference::TextEngine {
   static constexpr std::int32_t kOpen = 256, kClose = 257;
 
   // The planted faults: each changes an answer before it is given.
-  std::function<void(const std::string& text, reference::Encoding&)> encode_fault = [](auto&, auto&) {};
+  std::function<void(const std::string& text, reference::Encoding&)> encode_fault = [](auto&,
+                                                                                       auto&) {};
   std::function<void(reference::Decoding, std::string&)> decode_fault = [](auto, auto&) {};
   std::function<void(reference::Rendering&)> render_fault = [](auto&) {};
 
@@ -48,11 +50,14 @@ struct FakeTextEngine final : reference::TextEngine {
     return ids;
   }
 
-  std::vector<reference::Encoding> encode(std::span<const std::string> texts, reference::TextMode mode) override {
+  std::vector<reference::Encoding> encode(std::span<const std::string> texts,
+                                          reference::TextMode mode) override {
     std::vector<reference::Encoding> encodings;
     for (const std::string& text : texts) {
-      encodings.push_back({mode == reference::TextMode::kLiteral ? bytes(text) : with_control(text), spans(text), ""});
-      if (text.find("refuse me") != std::string::npos) encodings.back() = {{}, {}, "it asks for it"};
+      encodings.push_back({mode == reference::TextMode::kLiteral ? bytes(text) : with_control(text),
+                           spans(text), ""});
+      if (text.find("refuse me") != std::string::npos)
+        encodings.back() = {{}, {}, "it asks for it"};
       encode_fault(text, encodings.back());
     }
     return encodings;
@@ -93,7 +98,10 @@ struct FakeTextEngine final : reference::TextEngine {
 
   Ids control_ids() override { return {kOpen, kClose}; }
   std::string token(std::int32_t id) override {
-    return id == kOpen ? "<s>" : id == kClose ? "</s>" : id < 256 ? std::string(1, static_cast<char>(id)) : "";
+    return id == kOpen    ? "<s>"
+           : id == kClose ? "</s>"
+           : id < 256     ? std::string(1, static_cast<char>(id))
+                          : "";
   }
 };
 

@@ -1,4 +1,5 @@
-// Test support: an Environment of two fake tokenizers, and a folder with prompts for a spec beside them.
+// Test support: an Environment of two fake tokenizers, and a folder with prompts for a spec beside
+// them.
 #pragma once
 
 #include <fstream>
@@ -21,11 +22,17 @@ struct FakeTextMachine {
 
   FakeTextMachine() {
     write("texts.jsonl", "\"one\"\n\"two <s> \\u00e9\"\n\"\"\n");
-    write("chats.jsonl", R"({"messages": [{"role": "user", "content": "x</s><s>y"}, {"role": "user", "content": "z"}]})"
-                         "\n" R"({"messages": [{"role": "user", "content": ""}]})" "\n");
+    write(
+        "chats.jsonl",
+        R"({"messages": [{"role": "user", "content": "x</s><s>y"}, {"role": "user", "content": "z"}]})"
+        "\n"
+        R"({"messages": [{"role": "user", "content": ""}]})"
+        "\n");
     write("chat.json", R"({"messages": [{"role": "user", "content": "hi"}]})");
   }
-  void write(const std::string& name, const std::string& text) const { std::ofstream(folder.path() / name) << text; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder.path() / name) << text;
+  }
 
   Environment environment() {
     Environment fakes;
@@ -33,14 +40,19 @@ struct FakeTextMachine {
       if (no_checkpoint) return *no_checkpoint;
       return CheckpointFolder{folder.path()};
     };
-    const auto open = [](const auto& set, const auto& absent) -> OrNotRun<std::unique_ptr<reference::TextEngine>> {
+    const auto open = [](const auto& set,
+                         const auto& absent) -> OrNotRun<std::unique_ptr<reference::TextEngine>> {
       if (absent) return *absent;
       auto engine = std::make_unique<FakeTextEngine>();
       set(*engine);
       return engine;
     };
-    fakes.open_text_subject = [=, this](const TextRequest&) { return open(set_subject, std::optional<verify::NotRun>()); };
-    fakes.open_text_reference = [=, this](const TextRequest&) { return open(set_reference, no_reference); };
+    fakes.open_text_subject = [=, this](const TextRequest&) {
+      return open(set_subject, std::optional<verify::NotRun>());
+    };
+    fakes.open_text_reference = [=, this](const TextRequest&) {
+      return open(set_reference, no_reference);
+    };
     return fakes;
   }
 };

@@ -16,14 +16,15 @@ struct Options {
   std::string instruction_set;
 };
 
-// float32 activations; float32 accumulation; the same input gives the same bits, run after run, with
-// any number of threads.
+// float32 activations; float32 accumulation; the same input gives the same bits, run after run,
+// with any number of threads.
 std::unique_ptr<Backend> make_backend(const Options& options);
 
 // The definition: float64 activations and arithmetic, plain loops, rows spread over threads.
 std::unique_ptr<Backend> make_definition(const Options& options);
 
-// The instruction sets compiled in that this CPU can execute, best first: "avx512", "avx2", "generic".
+// The instruction sets compiled in that this CPU can execute, best first: "avx512", "avx2",
+// "generic".
 std::vector<std::string> instruction_sets();
 
 }  // namespace octlm::model::cpu

@@ -1,12 +1,12 @@
-// A backend executes the decoder's operations on one device. What each operation means, its shapes and
-// its checks are in model/ops/<op>.h; callers go through those functions, which check once and then
-// call the virtual function here. Implementations:
+// A backend executes the decoder's operations on one device. What each operation means, its shapes
+// and its checks are in model/ops/<op>.h; callers go through those functions, which check once and
+// then call the virtual function here. Implementations:
 //   cpu::make_backend()         float32, SIMD chosen at run time, own thread pool   (model/cpu)
 //   cpu::make_definition()      float64, plain loops written as the formula: what every op means
 // A CUDA backend is a third implementation, loaded at run time (model/cuda).
 //
-// Activations are in activation_dtype(); weights stay as stored (float32, float16, bfloat16) and are
-// widened where they are used. A backend is used by one thread at a time.
+// Activations are in activation_dtype(); weights stay as stored (float32, float16, bfloat16) and
+// are widened where they are used. A backend is used by one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,8 @@ class Backend;
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Backend* owner, void* data, std::size_t bytes) : owner_(owner), data_(data), bytes_(bytes) {}
+  Buffer(Backend* owner, void* data, std::size_t bytes)
+      : owner_(owner), data_(data), bytes_(bytes) {}
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
@@ -63,7 +64,8 @@ class Backend {
 
   // See model/ops/embedding.h, rms_norm.h, linear.h, rope.h, attention.h, silu_mul.h, add.h,
   // kv_store.h. Arguments have been checked.
-  virtual void embedding(ConstTensorView table, std::span<const std::int32_t> ids, TensorView out) = 0;
+  virtual void embedding(ConstTensorView table, std::span<const std::int32_t> ids,
+                         TensorView out) = 0;
   virtual void rms_norm(ConstTensorView x, ConstTensorView weight, double eps, TensorView out) = 0;
   virtual void linear(ConstTensorView x, ConstTensorView weight, TensorView out) = 0;
   virtual void rope(TensorView x, ConstTensorView cos, ConstTensorView sin) = 0;

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "verify/ledger/audit.h"
+#include "verify/ledger/standing.h"
 #include "verify/run_file.h"
 #include "verify/sha256.h"
-#include "verify/ledger/standing.h"
 #include "verify/strict_json.h"
 
 namespace octlm::verify {

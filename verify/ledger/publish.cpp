@@ -9,10 +9,10 @@
 #include "verify/ledger/journal.h"
 #include "verify/ledger/ledger.h"
 #include "verify/ledger/locked_append.h"
+#include "verify/ledger/standing.h"
 #include "verify/provenance.h"
 #include "verify/run_file.h"
 #include "verify/sha256.h"
-#include "verify/ledger/standing.h"
 
 namespace octlm::verify {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "verify/ledger/journal.h"
 #include "verify/ledger/locked_append.h"
+#include "verify/ledger/standing.h"
 #include "verify/provenance.h"
 #include "verify/sha256.h"
-#include "verify/ledger/standing.h"
 
 namespace octlm::verify {
 namespace {

@@ -1,7 +1,7 @@
 #include "verify/report/html.h"
 
-#include "verify/report/markup.h"
 #include "verify/report/html_sections.h"
+#include "verify/report/markup.h"
 
 namespace octlm::verify {
 namespace html {

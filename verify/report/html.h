@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "verify/result.h"
 #include "verify/report/run_difference.h"
+#include "verify/result.h"
 
 namespace octlm::verify {
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "verify/lenient_json.h"
-#include "verify/report/markup.h"
 #include "verify/report/html_sections.h"
+#include "verify/report/markup.h"
 #include "verify/report/text.h"
 
 namespace octlm::verify::html {

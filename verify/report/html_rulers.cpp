@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "verify/report/markup.h"
 #include "verify/report/html_sections.h"
+#include "verify/report/markup.h"
 #include "verify/report/text.h"
 
 namespace octlm::verify::html {

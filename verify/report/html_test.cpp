@@ -5,11 +5,11 @@
 #include <fstream>
 
 #include "verify/read_back.h"
-#include "verify/report/rendering.h"
 #include "verify/report/html_sections.h"
 #include "verify/report/jsonl.h"
 #include "verify/report/junit.h"
 #include "verify/report/markdown.h"
+#include "verify/report/rendering.h"
 #include "verify/testing/sample_run.h"
 #include "verify/utf8.h"
 

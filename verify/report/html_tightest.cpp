@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "verify/lenient_json.h"
-#include "verify/report/markup.h"
 #include "verify/report/html_sections.h"
+#include "verify/report/markup.h"
 #include "verify/report/text.h"
 
 namespace octlm::verify::html {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "verify/report/markup.h"
 #include "verify/report/html_sections.h"
+#include "verify/report/markup.h"
 #include "verify/report/text.h"
 
 namespace octlm::verify::html {

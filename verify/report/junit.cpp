@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "verify/lenient_json.h"
-#include "verify/report/markup.h"
 #include "verify/report/facts.h"
+#include "verify/report/markup.h"
 #include "verify/report/text.h"
 
 namespace octlm::verify {

@@ -3,10 +3,10 @@
 #include <sstream>
 
 #include "verify/criteria.h"
-#include "verify/report/escape.h"
 #include "verify/metrics/metric_value.h"
 #include "verify/output_file.h"
 #include "verify/report/console.h"
+#include "verify/report/escape.h"
 #include "verify/report/jsonl.h"
 #include "verify/report/markdown.h"
 #include "verify/report/text.h"
