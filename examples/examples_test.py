@@ -43,6 +43,7 @@ def project(tmp_path_factory):
     """A root of its own, in which the example is registered: its results count, and the checkout's journal stays as it is."""
     root = tmp_path_factory.mktemp("project")
     shutil.copytree(HERE.parent / "experiments" / "registered", root / "experiments" / "registered")
+    shutil.copytree(HERE.parent / "experiments" / "prompts", root / "experiments" / "prompts")
     shutil.copy(SPEC, root / "experiments" / "registered")
     os.environ["OCTLM_ROOT"] = str(root)
     registered = octlm("register", "EXP-9001", "EXP-101", "--prior-results", "none")

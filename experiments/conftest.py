@@ -82,6 +82,7 @@ def project(tmp_path_factory, monkeypatch):
     """The root that the program works for, in place of the checkout."""
     root = tmp_path_factory.mktemp("project")
     shutil.copytree(pathlib.Path(__file__).parent / "registered", root / "experiments" / "registered")
+    shutil.copytree(pathlib.Path(__file__).parent / "prompts", root / "experiments" / "prompts")
     monkeypatch.setenv("OCTLM_ROOT", str(root))
     monkeypatch.setenv("OCTLM_VENV_PYTHON", os.environ.get("OCTLM_VENV_PYTHON", sys.executable))
     return root

@@ -8,6 +8,8 @@
 
 #include "experiments/testing/fake_engine.h"
 #include "model/testing/tiny_checkpoint.h"
+#include "model/tokenizer/testing/tiny_tokenizer.h"
+#include "reference/sha256.h"
 #include "verify/runner.h"
 #include "verify/sha256.h"
 
@@ -142,6 +144,23 @@ TEST(LogitParity, PassesTheSpecOnToTheEngines) {
   EXPECT_EQ(machine.opened[1].engine, "transformers");
   EXPECT_EQ(machine.opened[1].attention, "eager");
   EXPECT_FALSE(machine.opened[1].tf32);
+}
+
+TEST(LogitParity, TakesATextInPlaceOfIdsAndRefusesIdsThatAreNotItsOwn) {
+  FakeMachine machine;
+  std::string text = kLogitParity;
+  text.replace(text.find("\"token_ids\": [1, 2, 3]"), 22, "\"text\": \"abc\"");
+  EXPECT_EQ(only(run(machine, text)).judgement.verdict, verify::Verdict::kNotRun) << "no tokenizer.json";
+  std::ofstream(machine.folder.path() / "tokenizer.json") << model::testing::tiny().dump();
+  const auto result = run(machine, text);
+  EXPECT_EQ(result.summary.exit_code, verify::kExitPass);
+  const auto& record = only(result).comparisons.at(0).measurement()->record;
+  EXPECT_EQ(record.at("ids_from"), "text");
+  EXPECT_EQ(record.at("token_ids_sha256"), reference::sha256_of_ids(std::vector<std::int32_t>{97, 98, 99}));
+  text.replace(text.find("\"text\": \"abc\""), 13, "\"text\": \"abc\", \"token_ids\": [97, 98]");
+  const auto refused = run(machine, text);
+  EXPECT_EQ(only(refused).judgement.verdict, verify::Verdict::kError);
+  EXPECT_EQ(only(refused).compared(), 0);
 }
 
 // uxlfoundation/oneDNN#1961, ROCm/TheRock#641: what was not run counted as passed.
