@@ -3,6 +3,7 @@ import difflib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -187,7 +188,7 @@ def test_a_recording_answers_for_nothing_else(recording, tmp_path):
     assert refused.returncode == REFUSED and "must know its weights" in refused.stderr
 
 
-@pytest.mark.parametrize("kind", ["logit_parity", "cached_parity", "checkpoint_load"])
+@pytest.mark.parametrize("kind", ["logit_parity", "cached_parity", "checkpoint_load", "noise_floor"])
 def test_new_passes_check(kind, checkpoint, tmp_path):
     file = tmp_path / "new.json"
     result = octlm("new", kind, "--model", "qwen3-mini-synthetic", "--out", file)
@@ -204,6 +205,26 @@ def test_new_passes_check(kind, checkpoint, tmp_path):
     refused = octlm("new", kind, "--model", "qwen3-mini-synthetic", "--out", file)
     assert refused.returncode == REFUSED and "not overwritten" in refused.stderr
     assert json.loads(file.read_text()) == spec
+
+
+@pytest.mark.parametrize("kind", ["tokenizer_parity", "template_parity"])
+def test_new_about_text_passes_check(kind, checkpoint, tmp_path):
+    smollm2 = checkpoint.parent / "smollm2-135m-instruct"
+    if not (smollm2 / "tokenizer.json").exists():
+        pytest.skip("not run: no checkpoint; get it with: ./octlm fetch smollm2-135m-instruct")
+    shutil.copytree(HERE.parent / "experiments" / "prompts", tmp_path / "prompts")
+    file = tmp_path / "new.json"
+    assert octlm("new", kind, "--model", "smollm2-135m-instruct", "--out", file).returncode == PASS
+    assert set(json.loads(file.read_text())["model"]["files"]) == {"tokenizer.json", "tokenizer_config.json"}
+    checked = octlm("check", file)
+    assert checked.returncode == PASS, checked.stderr
+    assert "to be written: $.question" in checked.stdout
+
+
+def test_every_kind_has_a_starting_point():
+    for line in octlm("list", "--kinds").stdout.splitlines():
+        result = octlm("new", line.split()[0], "--model", "/no/such/folder")
+        assert "/no/such/folder" in result.stderr, line
 
 
 def test_new_takes_a_folder_and_an_id(checkpoint, tmp_path):

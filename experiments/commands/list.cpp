@@ -5,6 +5,7 @@
 #include "experiments/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
+#include "experiments/kinds/own_metrics.h"
 #include "experiments/local_environment.h"
 #include "experiments/selection.h"
 #include "verify/ledger/standing.h"
@@ -39,9 +40,11 @@ void list_kinds(const std::vector<verify::Kind>& kinds) {
 }
 
 void list_metrics() {
-  for (const auto& metric : verify::metric_definitions()) {
-    std::cout << metric.name << "  " << metric.meaning
-              << (metric.unit.empty() ? "" : " [" + metric.unit + "]") << '\n';
+  for (const auto* metrics : {&verify::metric_definitions(), &own_metrics()}) {
+    for (const auto& metric : *metrics) {
+      std::cout << metric.name << "  " << metric.meaning
+                << (metric.unit.empty() ? "" : " [" + metric.unit + "]") << '\n';
+    }
   }
 }
 

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -17,7 +16,7 @@
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/local_environment.h"
-#include "model/checkpoint.h"
+#include "experiments/starting_points.h"
 #include "verify/runner.h"
 #include "verify/sha256.h"
 
@@ -70,7 +69,8 @@ std::string free_id() {
 // {"id", "revision"?, "files"}: a folder of a Hugging Face cache,
 // .../models--ORG--NAME/snapshots/REVISION, and of octlm's, .../ORG--NAME/REVISION, tells its hub
 // id; another goes by its own name.
-Json model_part(const std::string& argument, const fs::path& folder) {
+Json model_part(const std::string& argument, const fs::path& folder,
+                bool (*is_about)(const std::string& file)) {
   const fs::path whole = fs::weakly_canonical(fs::absolute(folder));
   const std::string last = whole.filename().string();
   Json model = {{"id", last}};
@@ -84,10 +84,7 @@ Json model_part(const std::string& argument, const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(whole)) {
     const std::string name = entry.path().filename().string();
-    if (name == "config.json" || name.ends_with(".safetensors") ||
-        name.ends_with(".safetensors.index.json")) {
-      files.push_back(entry.path());
-    }
+    if (is_about(name)) files.push_back(entry.path());
   }
   std::ranges::sort(files);
   model["files"] = Json::object();
@@ -96,93 +93,13 @@ Json model_part(const std::string& argument, const fs::path& folder) {
   return model;
 }
 
-// Ids spread over the vocabulary, none of them the first few: those are often controls.
-Json ids_of(std::int64_t count, std::int64_t vocab) {
-  Json ids = Json::array();
-  for (std::int64_t i = 0; i < count; ++i) ids.push_back((7 + i * 7919) % vocab);
-  return ids;
-}
-
-const Json kTransformers = {
-    {"engine", "transformers"}, {"attention", "eager"}, {"dtype", "float32"}, {"tf32", false}};
-
-Json bound(const char* metric, double at_most, const char* derivation) {
-  return {{"metric", metric}, {"at_most", at_most}, {"derivation", derivation}};
-}
-
-Json parity_criteria() {
-  return {bound("max_abs_error@1", 1e-3,
-                "REPLACE: what does rounding give on this model, what would a bug give, and why "
-                "does the bound lie between? "
-                "(On 24 to 30 layers, float32 rounding gives 1e-4; a mapping bug moves logits by "
-                "their range, about 30.)"),
-          {{"metric", "finite@1"}, {"equals", true}}};
-}
-
-const std::vector<const char*> kAlso = {"mean_abs_error@1", "top1_agreement@1", "kl_max@1",
-                                        "rel_l2@1", "max_ulp@1"};
-
-void logit_parity(Json& spec, const fs::path&, std::int64_t vocab) {
-  spec["reference"] = kTransformers;
-  spec["subject"] = {{"engine", "octlm"},
-                     {"dtype", "float32"},
-                     {"devices", {"cpu"}},
-                     {"paths", {"full", "cached:half", "cached:every"}}};
-  spec["cases"] = {
-      {{"name", "REPLACE: your prompt, as token ids"}, {"token_ids", ids_of(12, vocab)}},
-      {{"name", "REPLACE: another one, longer"}, {"token_ids", ids_of(40, vocab)}}};
-  spec["parameters"] = Json::object();
-  spec["criteria"] = parity_criteria();
-  spec["also_record"] = kAlso;
-  spec["must_catch"] = {"swap_k_v_proj", "rope_interleaved", "decode_position_plus_one"};
-}
-
-void cached_parity(Json& spec, const fs::path&, std::int64_t vocab) {
-  spec["subject"] = {{"engine", "octlm"},
-                     {"dtype", "float32"},
-                     {"devices", {"cpu"}},
-                     {"paths", {"cached:half", "cached:every", "chunked:7"}}};
-  spec["cases"] = {{{"name", "2 tokens"}, {"length", 2}},
-                   {{"name", "7 tokens"}, {"length", 7}},
-                   {{"name", "40 tokens"}, {"length", 40}}};
-  spec["parameters"] = {{"token_ids", ids_of(40, vocab)}};
-  spec["criteria"] = parity_criteria();
-  spec["also_record"] = kAlso;
-  spec["must_catch"] = {"decode_position_plus_one", "stale_kv_slot"};
-}
-
-void checkpoint_load(Json& spec, const fs::path& folder, std::int64_t) {
-  const auto checkpoint = model::Checkpoint::open(folder);
-  spec["subject"] = {{"engine", "octlm"}, {"devices", {"cpu"}}};
-  spec["cases"] = {{{"name", "weights"}}};
-  spec["parameters"] = Json::object();
-  spec["criteria"] = {{{"metric", "stored_tensors@1"}, {"equals", checkpoint.stored().size()}},
-                      {{"metric", "stored_elements@1"}, {"equals", checkpoint.stored_elements()}},
-                      {{"metric", "parameters@1"}, {"equals", checkpoint.unique_parameters()}},
-                      {{"metric", "files_match@1"}, {"equals", true}}};
-  spec["also_record"] = Json::array();
-  spec["must_catch"] = Json::array();
-}
-
-struct Start {
-  const char* title;
-  void (*fill)(Json& spec, const fs::path& folder, std::int64_t vocab);
-};
-
-// Kinds with a starting point of their own; the others start as a copy of a registered spec.
-const std::map<std::string, Start> kStarts = {
-    {"logit_parity", {"float32 logits match Transformers", logit_parity}},
-    {"cached_parity", {"every split of a prompt gives one function", cached_parity}},
-    {"checkpoint_load", {"the checkpoint loads completely", checkpoint_load}},
-};
-
 Json start_of(const NewArguments& arguments, const std::string& id) {
   const fs::path folder = resolve_model_argument(arguments.model);
   const std::int64_t vocab = stated_size(folder, "vocab_size");
   if (vocab < 1)
     throw std::invalid_argument(folder.string() + ": no config.json with a \"vocab_size\"");
-  const Start& start = kStarts.at(arguments.kind);
-  Json model = model_part(arguments.model, folder);
+  const StartingPoint& start = starting_points().at(arguments.kind);
+  Json model = model_part(arguments.model, folder, start.is_about);
   Json spec = {{"schema", 1},
                {"id", id},
                {"title", model["id"].get<std::string>() + ": " + start.title},
@@ -200,7 +117,7 @@ Json start_of(const NewArguments& arguments, const std::string& id) {
 void refuse_unknown(const std::string& kind) {
   const Environment environment = local_environment({});
   (void)verify::find_kind(kind, all_kinds(environment), "octlm new");
-  if (kStarts.contains(kind)) return;
+  if (starting_points().contains(kind)) return;
   throw std::invalid_argument(
       "octlm new: " + kind + " has no starting point of its own; copy a spec of that kind from " +
       registered_folder().string() + " and give it a new id, for example " + free_id());

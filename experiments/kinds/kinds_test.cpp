@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
+#include "experiments/kinds/own_metrics.h"
 #include "experiments/testing/fake_engine.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
@@ -150,13 +152,15 @@ TEST(LogitParity, TakesATextInPlaceOfIdsAndRefusesIdsThatAreNotItsOwn) {
   FakeMachine machine;
   std::string text = kLogitParity;
   text.replace(text.find("\"token_ids\": [1, 2, 3]"), 22, "\"text\": \"abc\"");
-  EXPECT_EQ(only(run(machine, text)).judgement.verdict, verify::Verdict::kNotRun) << "no tokenizer.json";
+  EXPECT_EQ(only(run(machine, text)).judgement.verdict, verify::Verdict::kNotRun)
+      << "no tokenizer.json";
   std::ofstream(machine.folder.path() / "tokenizer.json") << model::testing::tiny().dump();
   const auto result = run(machine, text);
   EXPECT_EQ(result.summary.exit_code, verify::kExitPass);
   const auto& record = only(result).comparisons.at(0).measurement()->record;
   EXPECT_EQ(record.at("ids_from"), "text");
-  EXPECT_EQ(record.at("token_ids_sha256"), reference::sha256_of_ids(std::vector<std::int32_t>{97, 98, 99}));
+  EXPECT_EQ(record.at("token_ids_sha256"),
+            reference::sha256_of_ids(std::vector<std::int32_t>{97, 98, 99}));
   text.replace(text.find("\"text\": \"abc\""), 13, "\"text\": \"abc\", \"token_ids\": [97, 98]");
   const auto refused = run(machine, text);
   EXPECT_EQ(only(refused).judgement.verdict, verify::Verdict::kError);
@@ -245,6 +249,19 @@ TEST(AllKinds, ReadTheirPartsStrictly) {
       ADD_FAILURE() << "accepted " << item.to;
     } catch (const verify::SpecError& error) {
       EXPECT_NE(std::string(error.what()).find(item.says), std::string::npos) << error.what();
+    }
+  }
+}
+
+// What `octlm list --metrics` cannot explain, a criterion should not be about.
+TEST(Kinds, EveryMetricIsExplained) {
+  const Environment environment;
+  for (const auto& kind : all_kinds(environment)) {
+    for (const auto& metric : kind.metrics) {
+      const auto& own = own_metrics();
+      EXPECT_TRUE(verify::find_metric(metric) != nullptr ||
+                  std::ranges::find(own, metric, &verify::MetricDefinition::name) != own.end())
+          << kind.name << ' ' << metric;
     }
   }
 }
