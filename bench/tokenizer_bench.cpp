@@ -1,7 +1,6 @@
 // The tokenizer in bytes per second, one thread. Reads $OCTLM_TOKENIZER/tokenizer.json, or Qwen3's
-// where
-// ../shared/models is beside the checkout. model/tokenizer/testing/huggingface_speed.py compares
-// with Hugging Face's library in turns.
+// where ../shared/models is beside the checkout. model/tokenizer/testing/huggingface_speed.py
+// compares with Hugging Face's library in turns.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

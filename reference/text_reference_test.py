@@ -49,6 +49,19 @@ def test_native_matches_control_strings_and_normalises_literal_does_neither(engi
     assert engine.decode([native], True) == ["\u00e9"]
 
 
+def test_decoding_drops_no_space_whatever_the_checkpoint_says(engine, tmp_path):
+    """Transformers' decode makes "x!= y" of "x != y" when a flag of the checkpoint says so
+    (huggingface/transformers#32575, #35175): the reference is pinned to the bare decode, and says so."""
+    engine.tokenizer.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config | {"clean_up_tokenization_spaces": True}))
+    other = text_reference.TextEngine(str(tmp_path))
+    ids = other.encode(["x != y"], True)[0][0]
+    assert other.tokenizer.decode(ids) == "x!= y", "the flag has lost its meaning: this test says nothing"
+    assert other.decode([ids], False) == ["x != y"]
+    assert other.settings()["clean_up_tokenization_spaces"] is False
+
+
 def test_a_byte_that_would_be_dropped_is_refused_in_literal_text_alone(engine):
     ids, _, refusal = engine.encode(["a\x01b"], True)[0]
     assert "0x01" in refusal

@@ -59,6 +59,8 @@ TEST(CaseIds, ATextIsLiteralUnlessItSaysNative) {
   EXPECT_EQ(cases[0].ids_from, "text");
 }
 
+// And what the template writes is not written again: one <s>, not two
+// (abetlen/llama-cpp-python#1501, vllm-project/vllm#27515).
 TEST(CaseIds, AChatIsRenderedAndItsWordsStayWords) {
   const auto cases = Checkpoint().filled(
       R"([{"name": "a", "chat": "chat.json"}, {"name": "b", "chat": "chat.json", "thinking": true}])");
