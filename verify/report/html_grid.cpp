@@ -1,7 +1,9 @@
 // The coverage grid: checkpoints down, device x dtype x path across. What nobody checked is
-// hatched, never left out: both devices and the usual types have a column whatever was run.
+// hatched, never left out: both devices and the usual types have a column whatever was run. Where
+// nothing at all was compared, one column stands for every path.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "verify/report/html_sections.h"
@@ -48,24 +50,65 @@ void add_column(std::vector<Column>& columns, const Column& column) {
   if (!known) columns.push_back(column);
 }
 
-std::vector<Column> columns_of(const RunResult& run) {
-  std::vector<Column> columns;
-  for (const ExperimentResult& experiment : run.experiments) {
-    if (is_noise_floor(experiment)) continue;
-    for (const ComparisonResult& comparison : experiment.comparisons) {
-      add_column(columns, column_of(experiment, comparison.key));
+// The columns, and which of them a comparison belongs to.
+class Columns {
+ public:
+  explicit Columns(const RunResult& run) {
+    each(run, [&](const ExperimentResult& experiment, const ComparisonResult& comparison) {
+      if (!comparison.not_run()) touched_.insert(column_of(experiment, comparison.key).group());
+    });
+    each(run, [&](const ExperimentResult& experiment, const ComparisonResult& comparison) {
+      add_column(list_, shown(experiment, comparison.key));
+    });
+    for (const char* device : {"cpu", "cuda"}) {
+      add_absent(device, "float32");
+      if (!has(device, "bfloat16") && !has(device, "float16")) {
+        add_absent(device, "16 bits");
+      } else {
+        add_absent(device, "bfloat16");
+        add_absent(device, "float16");
+      }
+    }
+    std::ranges::sort(list_, {}, &Column::rank);
+  }
+
+  const std::vector<Column>& list() const { return list_; }
+  std::size_t index(const ExperimentResult& experiment, const ComparisonKey& key) const {
+    const Column column = shown(experiment, key);
+    const auto at = std::ranges::find_if(
+        list_, [&](const Column& one) { return one.planned && one.same(column); });
+    return static_cast<std::size_t>(at - list_.begin());
+  }
+
+  template <class Action>
+  static void each(const RunResult& run, const Action& action) {
+    for (const ExperimentResult& experiment : run.experiments) {
+      if (is_noise_floor(experiment)) continue;
+      for (const ComparisonResult& comparison : experiment.comparisons)
+        action(experiment, comparison);
     }
   }
-  for (const char* device : {"cpu", "cuda"}) {
-    for (const char* dtype : {"float32", "bfloat16", "float16"}) {
-      const bool there = std::ranges::any_of(
-          columns, [&](const Column& one) { return one.device == device && one.dtype == dtype; });
-      if (!there) columns.push_back({device, dtype, "any path", false, false});
+
+ private:
+  Column shown(const ExperimentResult& experiment, const ComparisonKey& key) const {
+    Column column = column_of(experiment, key);
+    if (!touched_.contains(column.group())) {
+      column.path = "any path";
+      column.itself = false;
     }
+    return column;
   }
-  std::ranges::sort(columns, {}, &Column::rank);
-  return columns;
-}
+  bool has(const std::string& device, const std::string& dtype) const {
+    return std::ranges::any_of(
+        list_, [&](const Column& one) { return one.device == device && one.dtype == dtype; });
+  }
+  void add_absent(const std::string& device, const std::string& dtype) {
+    if (!has(device, dtype)) list_.push_back({device, dtype, "any path", false, false});
+  }
+
+  std::set<std::string> touched_;  // the groups in which something was compared, or broke
+  std::vector<Column> list_;
+};
 
 std::vector<std::string> models_of(const RunResult& run) {
   std::vector<std::string> models;
@@ -175,20 +218,14 @@ std::string table_of(const std::vector<Column>& columns, const std::string& rows
 }  // namespace
 
 std::string coverage_section(const RunResult& run) {
-  const std::vector<Column> columns = columns_of(run);
+  const Columns known(run);
+  const std::vector<Column>& columns = known.list();
   const std::vector<std::string> models = models_of(run);
   std::map<std::pair<std::string, std::size_t>, Cell> cells;
-  for (const ExperimentResult& experiment : run.experiments) {
-    if (is_noise_floor(experiment)) continue;
+  Columns::each(run, [&](const ExperimentResult& experiment, const ComparisonResult& comparison) {
     const std::string model = experiment.model.empty() ? "(no checkpoint named)" : experiment.model;
-    for (const ComparisonResult& comparison : experiment.comparisons) {
-      const Column column = column_of(experiment, comparison.key);
-      const auto at = std::ranges::find_if(
-          columns, [&](const Column& one) { return one.planned && one.same(column); });
-      add(run, experiment, comparison,
-          cells[{model, static_cast<std::size_t>(at - columns.begin())}]);
-    }
-  }
+    add(run, experiment, comparison, cells[{model, known.index(experiment, comparison.key)}]);
+  });
   const auto rows = [&](std::size_t from, std::size_t to) {
     std::string text;
     for (std::size_t m = from; m < to; ++m) {

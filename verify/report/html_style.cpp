@@ -14,7 +14,7 @@ const char* const kStyle = R"(
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--ink);font:14px/1.45 system-ui,-apple-system,"Segoe UI",
 Roboto,"Noto Sans","DejaVu Sans",sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
-main{max-width:1180px;margin:0 auto;padding:22px 28px 60px}
+main{max-width:1240px;margin:0 auto;padding:22px 24px 60px}
 td,th,dd,code,bdi,q,li{unicode-bidi:isolate}
 header{margin-bottom:12px}
 h1{font-size:23px;line-height:1.28;font-weight:600;margin:6px 0 4px;letter-spacing:-.01em}
@@ -49,14 +49,14 @@ thead th{color:var(--quiet);font-size:11.5px;vertical-align:bottom}
 .n{text-align:right;white-space:nowrap}
 td.v{background:none;white-space:nowrap;font-weight:600}
 .grid{width:100%;overflow-wrap:normal}
-.grid th,.grid td{padding:3px 5px;text-align:center;vertical-align:middle;border:1px solid var(--line);
+.grid th,.grid td{padding:3px 4px;text-align:center;vertical-align:middle;border:1px solid var(--line);
 font-size:12px;line-height:1.3}
 .grid th[scope=row]{text-align:left;white-space:nowrap;max-width:210px;overflow:hidden;text-overflow:ellipsis;
 position:sticky;left:0;background:var(--bg)}
 .grid thead td{border:0;position:sticky;left:0;background:var(--bg)}
-.grid .path{font-weight:500;min-width:48px}
+.grid .path{font-weight:500;min-width:44px}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-.grid .c{white-space:nowrap;font-weight:600}
+.grid .c{white-space:nowrap;font-weight:600}.grid .edge{white-space:nowrap}
 .grid .c small{color:inherit}
 .hatched{color:var(--quiet);font-weight:400!important;font-size:11px;
 background:repeating-linear-gradient(135deg,transparent 0 5px,var(--hatch) 5px 6px)}
@@ -83,7 +83,7 @@ font-size:12.5px}
 dl{display:flex;flex-wrap:wrap;gap:4px 26px;margin:4px 0}
 dt{font-size:11.5px;color:var(--quiet)}
 dd{margin:0}
-.s-trust dl,.s-tightest dl{margin:0}
+.s-trust dl,.s-tightest dl{margin:0;column-gap:17px}
 .chain dl{display:block}
 .chain dl div{display:grid;grid-template-columns:130px 1fr;gap:0 14px;padding:1px 0}
 .chain dt{font-size:12.5px;line-height:1.6}

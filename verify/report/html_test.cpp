@@ -184,20 +184,49 @@ TEST(Html, AStrangeRecordIsNoCrash) {
   }
 }
 
+std::string grid_of(const RunResult& run) {
+  const std::string text = page(run);
+  const std::size_t grid = text.find("<table class=\"grid\">");
+  return text.substr(grid, text.find("</table>", grid) - grid);
+}
+
 TEST(Html, WhatNobodyAsksForIsHatchedNotLeftOut) {
   const std::string text = page(green());
-  for (const char* column : {"cuda", "bfloat16", "float16"}) {
+  for (const char* column : {"cuda", "16 bits"}) {
     EXPECT_THAT(text, HasSubstr(std::string(">") + column + "</th>"));
   }
-  const std::size_t grid = text.find("<table class=\"grid\">");
-  const std::string table = text.substr(grid, text.find("</table>", grid) - grid);
+  const std::string table = grid_of(green());
   EXPECT_THAT(table, HasSubstr("<td class=\"c pass\">✓ 20 %</td>"));
   std::size_t hatched = 0;
   for (std::size_t at = table.find("hatched"); at != std::string::npos;
        at = table.find("hatched", at + 1)) {
     ++hatched;
   }
-  EXPECT_EQ(hatched, 5U);  // two 16-bit types on cpu, three types on cuda
+  EXPECT_EQ(hatched, 3U);  // 16 bits on cpu; float32 and 16 bits on cuda
+}
+
+// A device without a comparison has one column for all its paths, until something is compared
+// there.
+TEST(Html, WhereNothingWasComparedOneColumnStandsForEveryPath) {
+  const auto absent = [](const char* path) {
+    return ComparisonResult{key("a", "cuda", path), NotRun{"no cuda backend", "cuda"}};
+  };
+  const std::string none = grid_of(run_of(
+      {experiment("EXP-1", {compared(key("a"), 1e-4), absent("full"), absent("cached:half")})}));
+  EXPECT_THAT(none, Not(HasSubstr("half")));
+  EXPECT_THAT(none, HasSubstr("<td class=\"c hatched\">not run</td>"));
+  for (const ComparisonResult& one :
+       {compared(key("a", "cuda"), 1e-4), ComparisonResult{key("a", "cuda"), Broken{"x"}}}) {
+    const std::string some = grid_of(
+        run_of({experiment("EXP-1", {compared(key("a"), 1e-4), one, absent("cached:half")})}));
+    EXPECT_THAT(some, HasSubstr("half"));
+    EXPECT_THAT(some, HasSubstr("<td class=\"c hatched\">not run</td>"));
+  }
+  ComparisonKey half = key("a");
+  half.dtype = "bfloat16";
+  const std::string typed = grid_of(run_of({experiment("EXP-1", {compared(half, 1e-4)})}));
+  EXPECT_THAT(typed, HasSubstr(">bfloat16</th>"));
+  EXPECT_THAT(typed, HasSubstr(">float16</th>"));
 }
 
 TEST(Html, ACellSaysTheWorstThatIsInIt) {
