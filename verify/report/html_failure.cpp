@@ -122,6 +122,10 @@ std::string failed_panel(const RunResult& run, const ExperimentResult& experimen
   std::string device;
   if (found.first == nullptr) {
     entries.push_back({"why", prose_markup(experiment.judgement.reason)});
+  } else if (has_differences(*found.first)) {
+    device = found.first->key.device;
+    entries = {{"what", prose_markup(experiment.judgement.reason)},
+               {"first differences", "in " + name_markup(key_text(found.first->key))}};
   } else {
     device = found.first->key.device;
     entries = {
@@ -143,7 +147,7 @@ std::string failed_panel(const RunResult& run, const ExperimentResult& experimen
                      name_markup(experiment.id) + " <span class=\"quiet\">" +
                      name_markup(experiment.title) + "</span></h3>" + chain(entries);
   if (found.first != nullptr) {
-    text += place_facts(experiment, *found.first);
+    text += place_facts(experiment, *found.first) + differences_markup(*found.first);
     const std::string lists = top5_tables(*found.first);
     if (!lists.empty())
       text += "<details><summary>top 5 of both sides there</summary>" + lists + "</details>";

@@ -48,6 +48,9 @@ std::string section(const char* id, const char* title, const std::string& conten
 std::string facts(const std::vector<std::pair<std::string, std::string>>& entries);
 // Both top-5 lists of a comparison's `worst`, side by side; "" when it has none.
 std::string top5_tables(const ComparisonResult& comparison);
+// The first differences of a comparison of text (`differences` in docs/results.md).
+bool has_differences(const ComparisonResult& comparison);
+std::string differences_markup(const ComparisonResult& comparison);
 // "position 12, token 345 "text": subject 1.5, reference 1.6, ulps 12", as facts.
 std::string place_facts(const ExperimentResult& experiment, const ComparisonResult& comparison);
 

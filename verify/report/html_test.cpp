@@ -304,6 +304,32 @@ TEST(Html, TheFirstBadPositionIsThatOfTheBoundNotOfTheLargestError) {
               HasSubstr("<b>6</b> in"));
 }
 
+// Both lists of tokens, aligned by their positions.
+TEST(Html, ADifferenceOfTextIsShownTokenByToken) {
+  ComparisonResult one = compared(key("hard texts", "cpu", "literal"), 2e-3);
+  auto& record = std::get<Measurement>(one.outcome).record;
+  record.erase("worst");
+  const auto token = [](int position, int id, const char* text) {
+    return nlohmann::json{{"position", position}, {"token_id", id}, {"token", text}};
+  };
+  record["differences"]["ids_equal@1"] = {
+      {"given", "a<b>c"},
+      {"position", 1},
+      {"subject", {token(0, 5, "a"), token(1, 6, "<b"), token(2, 7, ">c")}},
+      {"reference", {token(0, 5, "a"), token(1, 8, "<b>")}}};
+  record["differences"]["roundtrip_equal@1"] = {{"subject", "x"}, {"reference", kHostile}};
+  record["differences"]["text_equal@1"] = "strange";
+  const std::string text = html::failure_section(run_of({experiment("EXP-1", {one})}));
+  EXPECT_THAT(text, HasSubstr("<td>5<small><q><bdi>a</bdi></q></small></td>"));
+  EXPECT_THAT(text, HasSubstr("<td class=\"apart\">6<small><q><bdi>&lt;b</bdi></q></small></td>"));
+  EXPECT_THAT(text, HasSubstr("<td class=\"apart\">8<small><q><bdi>&lt;b&gt;</bdi></q></small>"));
+  EXPECT_THAT(text, HasSubstr("<td class=\"quiet\">none</td>"))
+      << "the reference's list is shorter";
+  EXPECT_THAT(text, HasSubstr("first differences"));
+  EXPECT_THAT(text, Not(HasSubstr("prefill")));
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+}
+
 // What is offered to be pasted into a shell comes from no file.
 TEST(Html, AnIdThatIsNoWordIsNoCommand) {
   ExperimentResult one = experiment("EXP-1", {compared(key("a"), 2e-3)});

@@ -1,0 +1,112 @@
+// The first difference of each metric of a comparison of text: both lists of tokens, one above the
+// other, or both texts.
+#include <algorithm>
+
+#include "verify/lenient_json.h"
+#include "verify/report/html_sections.h"
+#include "verify/report/markup.h"
+
+namespace octlm::verify::html {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMetrics = 6, kTokens = 12;
+
+std::string quoted(const Json& text) {
+  return "<q><bdi>" + name_markup(string_of(text)) + "</bdi></q>";
+}
+
+// The entry of a list of tokens that stands at a position of the whole list.
+const Json& at(const Json& list, std::int64_t position) {
+  static const Json kNone;
+  for (const Json& one : list) {
+    if (integer_of(member(one, "position")) == position) return one;
+  }
+  return kNone;
+}
+
+std::string token_cell(const Json& token, bool differs) {
+  const auto id = integer_of(member(token, "token_id"));
+  if (!id) return "<td class=\"quiet\">none</td>";
+  return std::string("<td") + (differs ? " class=\"apart\"" : "") + ">" + std::to_string(*id) +
+         "<small>" + quoted(member(token, "token")) + "</small></td>";
+}
+
+std::string token_table(const Json& subject, const Json& reference) {
+  std::vector<std::int64_t> positions;
+  for (const Json* list : {&subject, &reference}) {
+    for (const Json& token : *list) {
+      const auto position = integer_of(member(token, "position"));
+      if (position) positions.push_back(*position);
+    }
+  }
+  std::ranges::sort(positions);
+  positions.erase(std::ranges::unique(positions).begin(), positions.end());
+  if (positions.size() > kTokens) positions.resize(kTokens);
+  std::string head = "<tr><th scope=\"row\">position</th>", ours, theirs;
+  for (const std::int64_t position : positions) {
+    const Json &a = at(subject, position), &b = at(reference, position);
+    const bool differs = member(a, "token_id") != member(b, "token_id");
+    head += "<th scope=\"col\">" + std::to_string(position) + "</th>";
+    ours += token_cell(a, differs);
+    theirs += token_cell(b, differs);
+  }
+  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens\"><table "
+         "class=\"tokens\"><thead>" +
+         head + "</tr></thead><tbody><tr><th scope=\"row\">subject</th>" + ours +
+         "</tr><tr><th scope=\"row\">expected</th>" + theirs + "</tr></tbody></table></div>";
+}
+
+// A text, or whatever else the kind wrote: "[3,5]".
+std::string value_markup(const Json& value) {
+  if (value.is_null()) return "none";
+  if (value.is_string()) return quoted(value);
+  return name_markup(value.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
+std::string difference_markup(const std::string& metric, const Json& difference) {
+  const Json &subject = member(difference, "subject"), &reference = member(difference, "reference");
+  std::vector<std::pair<std::string, std::string>> entries;
+  const Json& given = member(difference, "given");
+  if (given.is_string()) entries.push_back({"given", quoted(given)});
+  const std::string against = string_of(member(difference, "against"));
+  if (!against.empty()) entries.push_back({"held against", name_markup(against)});
+  for (const char* side : {"subject_refuses", "reference_refuses"}) {
+    const std::string why = string_of(member(difference, side));
+    if (difference.contains(side)) {
+      entries.push_back({side == std::string("subject_refuses") ? "the subject" : "the reference",
+                         why.empty() ? "answers" : "refuses: " + prose_markup(why)});
+    }
+  }
+  std::string table;
+  const bool tokens = subject.is_array() && !subject.empty() && subject.front().is_object();
+  if (tokens) {
+    table = token_table(subject, reference);
+  } else if (difference.contains("subject")) {
+    entries.push_back({"subject", value_markup(subject)});
+    entries.push_back({"expected", value_markup(reference)});
+  }
+  return "<h4>" + name_markup(metric) + "</h4>" + facts(entries) + table;
+}
+
+}  // namespace
+
+bool has_differences(const ComparisonResult& comparison) {
+  const Measurement* measured = comparison.measurement();
+  return measured && member(measured->record, "differences").is_object();
+}
+
+std::string differences_markup(const ComparisonResult& comparison) {
+  if (!has_differences(comparison)) return "";
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [metric, difference] :
+       comparison.measurement()->record.at("differences").items()) {
+    if (++shown > kMetrics) break;
+    if (difference.is_object()) text += difference_markup(metric, difference);
+  }
+  return text;
+}
+
+}  // namespace octlm::verify::html
