@@ -61,8 +61,9 @@ TEST(PublishedRecord, ItsSpecsRunOnTheSyntheticCheckpoint) {
   const auto* folder = std::get_if<CheckpointFolder>(&found);
   if (folder == nullptr) GTEST_SKIP() << "not run: " << std::get<verify::NotRun>(found).reason;
 
-  const Environment environment =
-      local_environment({.models = {{"Qwen/Qwen3-0.6B", folder->path}}});
+  LocalOptions options;
+  options.models = {{"Qwen/Qwen3-0.6B", folder->path}};
+  const Environment environment = local_environment(options);
   const auto kinds = all_kinds(environment);
   std::vector<verify::RunItem> items;
   for (const char* id : {"EXP-073", "EXP-074"}) {

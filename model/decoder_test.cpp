@@ -98,7 +98,7 @@ double max_difference(const std::vector<double>& a, const std::vector<double>& b
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double difference = std::abs(a[i] - b[i]);
-    if (!(difference <= worst)) worst = std::isnan(difference) ? INFINITY : difference;
+    if (!(difference <= worst)) worst = std::isnan(difference) ? HUGE_VAL : difference;
   }
   return worst;
 }

@@ -28,8 +28,9 @@ TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
       refusal = error.what();
     }
     EXPECT_EQ(refusal.empty(), variant["valid"].get<bool>()) << name << ": " << refusal;
-    if (!refusal.empty())
+    if (!refusal.empty()) {
       EXPECT_THAT(refusal, ::testing::HasSubstr(variant.value("says", ""))) << name;
+    }
     ++read;
   }
   EXPECT_GE(read, 30);

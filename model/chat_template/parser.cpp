@@ -184,13 +184,15 @@ class Parser {
       --open_brackets_;
       return inside;
     }
-    Target made{line, tokens_.expect(TokenKind::kName, "a name to assign to").text, "", {}, false};
+    const Token token = tokens_.expect(TokenKind::kName, "a name to assign to");
+    const std::string_view name = token.text;
     static constexpr std::string_view kConstants[] = {"true", "false", "none",
                                                       "True", "False", "None"};
-    const bool is_loop = made.name == "loop" && loops_around_ > 0;
-    if (is_loop || std::ranges::find(kConstants, made.name) != std::end(kConstants)) {
-      throw SyntaxMistake{line, "'" + made.name + "' cannot be assigned"};
+    const bool is_loop = name == "loop" && loops_around_ > 0;
+    if (is_loop || std::ranges::find(kConstants, name) != std::end(kConstants)) {
+      throw SyntaxMistake{line, "'" + std::string(name) + "' cannot be assigned"};
     }
+    Target made{line, token.text, "", {}, false};
     if (with_member && tokens_.skip_operator(".")) {
       made.member = tokens_.expect(TokenKind::kName, "a name after '.'").text;
     }

@@ -271,15 +271,15 @@ TEST(RowComparison, OfEqualErrorsTheFirstPlaceIsKept) {
 }
 
 TEST(RowComparison, TheFirstRowBeyondAnyBoundIsKnown) {
-  const std::vector<float> errors = {0, 2, 1, 2, 3, 0.5, 7, 7, 5};
+  const std::vector<double> errors = {0, 2, 1, 2, 3, 0.5, 7, 7, 5};
   Rows subject, reference;
-  for (const float error : errors) {
-    subject.push_back({1, 2, 3 + error});
+  for (const double error : errors) {
+    subject.push_back({1, 2, 3 + static_cast<float>(error)});
     reference.push_back({1, 2, 3});
   }
   const RowComparison comparison = compared(subject, reference);
   for (const double bound : {0.0, 0.7, 1.0, 2.0, 2.5, 6.9}) {
-    const auto first = std::ranges::find_if(errors, [&](float error) { return error > bound; });
+    const auto first = std::ranges::find_if(errors, [&](double error) { return error > bound; });
     const auto rise = std::ranges::find_if(
         comparison.rising(), [&](const Rise& one) { return one.max_abs_error > bound; });
     ASSERT_NE(rise, comparison.rising().end());
