@@ -4,7 +4,6 @@
 #include "model/tokenizer/tokenizer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 
 #include "model/tokenizer/added_tokens.h"
@@ -267,8 +266,7 @@ std::string Tokenizer::decode_bytes(std::span<const std::int32_t> ids,
   for (const TokenId id : ids) {
     if (skipped(id)) continue;
     const std::string_view bytes = data_->bytes_of(id);
-    std::memcpy(to, bytes.data(), bytes.size());
-    to += bytes.size();
+    to += bytes.copy(to, bytes.size());
   }
   return out;
 }
