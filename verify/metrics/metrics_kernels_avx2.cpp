@@ -13,6 +13,11 @@ typedef float Floats __attribute__((vector_size(4 * kLanes)));
 
 inline Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm256_fmadd_pd(a, b, c); }
 inline Doubles larger(Doubles a, Doubles b) { return _mm256_max_pd(a, b); }
+// The entries of a table of sixteen that the last four bits name.
+template <class Index>
+inline Doubles of_table(const double* table, Index index) {
+  return _mm256_i64gather_pd(table, (__m256i)(index & 15), 8);
+}
 inline Doubles widen(Floats values) { return _mm256_cvtps_pd(values); }
 
 #include "verify/metrics/metrics_kernels.inc"

@@ -15,6 +15,13 @@ inline Doubles fused(Doubles a, Doubles b, Doubles c) {
   return c;
 }
 inline Doubles larger(Doubles a, Doubles b) { return a > b ? a : b; }
+// The entries of a table of sixteen that the last four bits name.
+template <class Index>
+inline Doubles of_table(const double* table, Index index) {
+  Doubles values;
+  for (int lane = 0; lane < kLanes; ++lane) values[lane] = table[index[lane] & 15];
+  return values;
+}
 inline Doubles widen(Floats values) { return __builtin_convertvector(values, Doubles); }
 
 #include "verify/metrics/metrics_kernels.inc"
