@@ -41,8 +41,10 @@ def checkout(tmp_path):
     (root / "octlm").write_text(LAUNCHER)
     (root / "octlm").chmod(0o755)
     (root / ".venv").symlink_to(pathlib.Path(sys.prefix))
-    (root / ".gitignore").write_text("/reports/*\n/.venv\n")
+    (root / ".gitignore").write_text("/reports/*\n!/reports/published/\n/.venv\n")
     (root / "reports").mkdir()
+    if (ROOT / "reports" / "published").exists():  # the ledger names them
+        shutil.copytree(ROOT / "reports" / "published", root / "reports" / "published")
     git = ["git", "-c", "user.name=reader", "-c", "user.email=reader@example.invalid"]
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "a copy"]):
         subprocess.run(git + arguments, cwd=root, check=True)

@@ -51,7 +51,7 @@ def probed(page, script, width=1280, height=1000, *arguments):
     policy = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', text)
     assert policy
     frame = page.with_name("frame.html")
-    frame.write_text(f"""<!doctype html><html><body style="margin:0"><iframe width="{width}" height="{height}" style="border:0"
+    frame.write_text(f"""<!doctype html><html><meta charset="utf-8"><body style="margin:0"><iframe width="{width}" height="{height}" style="border:0"
         srcdoc="{html.escape(text.replace(policy.group(), ""))}"></iframe><script>onload = () => {{
         const page = document.querySelector('iframe').contentWindow;
         document.documentElement.dataset.probe = JSON.stringify(new page.Function({json.dumps(script)})()) }}</script>""")
