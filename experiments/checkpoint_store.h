@@ -1,9 +1,8 @@
 // Where checkpoints are found on this machine, and whether they are the ones a spec names. Folders
 // are looked for in this order:
 //   1. --model NAME=PATH of the command line
-//   2. octlm's cache, which `octlm fetch` fills:
-//   ${XDG_CACHE_HOME:-~/.cache}/octlm/checkpoints/NAME, or
-//      ORG--NAME/REVISION for a hub id
+//   2. octlm's cache, which `octlm fetch` fills, ${XDG_CACHE_HOME:-~/.cache}/octlm/checkpoints:
+//      NAME, or ORG--NAME/REVISION for a hub id
 //   3. Hugging Face's cache, for a hub id: .../hub/models--ORG--NAME/snapshots/REVISION
 #pragma once
 

@@ -59,9 +59,7 @@ class OctlmTextEngine final : public reference::TextEngine {
         Ids spans = spans_of(ids, text);
         return {std::move(ids), std::move(spans), ""};
       }
-      model::RenderedText by_template;
-      by_template.append(text, model::Origin::kTemplate);
-      return {tokenizer_.encode_rendered(by_template), {}, ""};
+      return {tokenizer_.encode_rendered(model::RenderedText::of_template(text)), {}, ""};
     } catch (const std::invalid_argument& error) {
       return {{}, {}, error.what()};
     }

@@ -27,6 +27,13 @@ class RenderedText {
     friend bool operator==(const Run&, const Run&) = default;
   };
 
+  // All of it written by the template.
+  static RenderedText of_template(std::string_view text) {
+    RenderedText made;
+    made.append(text, Origin::kTemplate);
+    return made;
+  }
+
   void append(std::string_view bytes, Origin origin) {
     if (bytes.empty()) return;
     if (runs_.empty() || runs_.back().origin != origin) {

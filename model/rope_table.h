@@ -1,9 +1,10 @@
 // RoPE's cos and sin, rounded as Transformers rounds them (modeling_rope_utils.py and
 // Qwen3RotaryEmbedding.forward of 4.57): the table is part of the function, since at position
 // 40,959 one float32 ulp of the phase is 0.004 rad.
-//   inv_freq[i] = 1 / theta^(2i / head_dim)   float32 exponent, float32-rounded power, float32
-//   reciprocal phase[p, i] = p * inv_freq[i]             one float32 product cos, sin of that
-//   float32 phase, rounded to float32
+//   inv_freq[i] = 1 / theta^(2i / head_dim)   float32 exponent, float32-rounded power, then its
+//                                             float32 reciprocal
+//   phase[p, i] = p * inv_freq[i]             one float32 product
+//   cos, sin                                  of that float32 phase, rounded to float32
 // 16-bit phases or frequencies are a bug class of their own (EleutherAI/gpt-neox#1003).
 #pragma once
 

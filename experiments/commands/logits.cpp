@@ -1,12 +1,11 @@
 // octlm logits: a filter, so that anybody can check the decoder with their own tools.
-//   stdin   {"ids": [1, 2, 3], "positions": [2]}          one sequence a line; positions: all when
-//   absent stdout  {"name": "logits.0", "shape": [1, 49152]}     one line each, in order; N is the
-//   line's number
+//   stdin   {"ids": [1, 2, 3], "positions": [2]}        positions: all when absent
+//   stdout  {"name": "logits.0", "shape": [1, 49152]}   one each; N is the line's number
 //   --out   a safetensors file with those tensors, float32
 // A bad line gives {"error"} and no tensor; the others go on, and the exit code is 4.
 // With --capabilities a line that says what this engine can do comes first, before anything is
-// loaded, and each answer holds the calls made: docs/logits-filter.md, the contract of `run
-// --subject`.
+// loaded, and each answer holds the calls made: docs/logits-filter.md, the contract that
+// `run --subject` speaks.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // octlm render: a filter, so that anybody can check chats with their own tools.
-//   stdin   {"messages": [...], "tools"?, "add_generation_prompt"?, "enable_thinking"?}  a chat a
-//   line stdout  {"text": "...", "ids": [...]}                                   one line each, in
-//   order
+//   stdin   {"messages": [...], "tools"?, "add_generation_prompt"?, "enable_thinking"?}
+//   stdout  {"text": "...", "ids": [...]}
+// One chat a line, one answer a line, in order.
 // A bad line gives {"error"}; the others go on, and the exit code is 4. What a message contains
 // never becomes a control token, whatever it looks like.
 #include <iostream>

@@ -27,9 +27,7 @@ std::vector<std::int32_t> encode(const model::Tokenizer& tokenizer, const std::s
                                  const TokenizeArguments& arguments) {
   if (arguments.hf_compat) return tokenizer.encode_hf_compatible(text);
   if (arguments.mode == "literal") return tokenizer.encode_literal(text);
-  model::RenderedText by_template;
-  by_template.append(text, model::Origin::kTemplate);
-  return tokenizer.encode_rendered(by_template);
+  return tokenizer.encode_rendered(model::RenderedText::of_template(text));
 }
 
 int tokenize(const TokenizeArguments& arguments) {

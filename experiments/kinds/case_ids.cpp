@@ -25,9 +25,7 @@ Ids ids_of(const TokenCase& token_case, const model::Tokenizer& tokenizer,
            const std::optional<model::ChatTemplate>& chat_template) {
   if (token_case.chat) return tokenizer.encode_rendered(rendered(token_case, *chat_template));
   if (token_case.mode != "native") return tokenizer.encode_literal(token_case.text);
-  model::RenderedText by_template;
-  by_template.append(token_case.text, model::Origin::kTemplate);
-  return tokenizer.encode_rendered(by_template);
+  return tokenizer.encode_rendered(model::RenderedText::of_template(token_case.text));
 }
 
 std::string at(const Ids& ids, std::size_t position) {
