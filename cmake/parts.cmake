@@ -2,6 +2,7 @@
 #
 #   octlm_library(octlm_model SOURCES a.cpp HEADERS a.h LINK dep)    a static library; its headers are
 #                                                                  a file set, each compiled alone
+#   octlm_sources(octlm_model SOURCES b.cpp HEADERS b.h)          what a folder adds to its part's library
 #   octlm_test(model.config SOURCES config_test.cpp LINK octlm_model [WHOLE] [LABELS slow])
 #                                     one GoogleTest program; WHOLE runs it as one ctest entry
 #   octlm_add_command_test(name COMMAND ...)                       any command as a ctest entry
@@ -17,6 +18,12 @@ function(octlm_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:octlm_warnings>)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
                         VERIFY_INTERFACE_HEADER_SETS ON)
+endfunction()
+
+function(octlm_sources library)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS" ${ARGN})
+  target_sources(${library} PRIVATE ${ARG_SOURCES}
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR} FILES ${ARG_HEADERS})
 endfunction()
 
 function(octlm_test name)

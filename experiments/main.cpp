@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/commands/commands.h"
-#include "reference/python.h"
+#include "reference/transformers/python.h"
 #include "verify/ledger/ledger.h"
 #include "verify/provenance.h"
 #include "verify/report/escape.h"

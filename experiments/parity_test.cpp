@@ -10,11 +10,11 @@
 #include <random>
 
 #include "experiments/kinds/logit_comparison.h"
-#include "experiments/local_environment.h"
-#include "experiments/octlm_engine.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/engines/octlm_engine.h"
 #include "model/testing/tiny_checkpoint.h"
-#include "reference/python.h"
-#include "reference/transformers.h"
+#include "reference/transformers/python.h"
+#include "reference/transformers/transformers.h"
 
 namespace octlm::experiments {
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "experiments/kinds/kinds.h"
-#include "experiments/local_environment.h"
-#include "experiments/selection.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/commands/selection.h"
 #include "model/testing/tiny_checkpoint.h"
-#include "reference/python.h"
+#include "reference/transformers/python.h"
 #include "verify/criteria.h"
 #include "verify/runner.h"
 #include "verify/sha256.h"

@@ -6,10 +6,10 @@
 
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/local_environment.h"
-#include "experiments/selection.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/commands/selection.h"
 #include "model/testing/tiny_checkpoint.h"
-#include "reference/python.h"
+#include "reference/transformers/python.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {

@@ -3,10 +3,10 @@
 
 #include <iostream>
 
-#include "experiments/checked_spec.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/local_environment.h"
+#include "experiments/engines/local_environment.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {

@@ -4,12 +4,12 @@
 #include <map>
 #include <memory>
 
-#include "experiments/checked_spec.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
-#include "experiments/dry_run.h"
-#include "experiments/history_text.h"
+#include "experiments/commands/dry_run.h"
+#include "experiments/commands/history_text.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/local_environment.h"
+#include "experiments/engines/local_environment.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
 #include "verify/runner.h"

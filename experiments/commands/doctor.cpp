@@ -3,12 +3,12 @@
 #include <iostream>
 #include <memory>
 
-#include "experiments/checkpoint_store.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
-#include "experiments/local_environment.h"
+#include "experiments/engines/local_environment.h"
 #include "model/cpu/backend.h"
-#include "reference/mapped_libraries.h"
-#include "reference/transformers.h"
+#include "reference/transformers/mapped_libraries.h"
+#include "reference/transformers/transformers.h"
 #include "verify/provenance.h"
 #include "verify/runner.h"
 

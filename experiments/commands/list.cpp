@@ -2,12 +2,12 @@
 #include <iostream>
 #include <memory>
 
-#include "experiments/checked_spec.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/own_metrics.h"
-#include "experiments/local_environment.h"
-#include "experiments/selection.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/commands/selection.h"
 #include "verify/ledger/standing.h"
 #include "verify/metrics/metrics.h"
 #include "verify/runner.h"

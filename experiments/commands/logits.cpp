@@ -11,13 +11,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "experiments/checkpoint_store.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/filter.h"
 #include "experiments/kinds/spec_parts.h"
-#include "experiments/local_environment.h"
-#include "experiments/logits_file.h"
-#include "experiments/octlm_engine.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/commands/logits_file.h"
+#include "experiments/engines/octlm_engine.h"
 #include "reference/path.h"
 #include "verify/strict_json.h"
 

@@ -12,11 +12,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "experiments/checkpoint_store.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/local_environment.h"
-#include "experiments/starting_points.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/commands/starting_points.h"
 #include "verify/runner.h"
 #include "verify/sha256.h"
 

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <memory>
 
-#include "experiments/checked_spec.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "verify/runner.h"
 

@@ -7,14 +7,14 @@
 #include <iostream>
 #include <memory>
 
-#include "experiments/checkpoint_store.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/spec_parts.h"
-#include "experiments/local_environment.h"
-#include "experiments/selection.h"
-#include "reference/recorded.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/commands/selection.h"
+#include "reference/recorded/recorded.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {

@@ -2,10 +2,10 @@
 #include <iostream>
 #include <memory>
 
-#include "experiments/checked_spec.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/local_environment.h"
+#include "experiments/engines/local_environment.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
 #include "verify/runner.h"

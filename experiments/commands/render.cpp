@@ -8,7 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "experiments/checkpoint_store.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/filter.h"
 #include "model/chat_template/chat_template.h"

@@ -2,7 +2,7 @@
 #include <iostream>
 #include <memory>
 
-#include "experiments/checked_spec.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "verify/report/escape.h"
 #include "verify/report/rendering.h"

@@ -5,15 +5,15 @@
 #include <memory>
 #include <set>
 
-#include "experiments/checked_spec.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/spec_parts.h"
-#include "experiments/local_environment.h"
-#include "experiments/octlm_engine.h"
-#include "experiments/selection.h"
-#include "reference/command_words.h"
-#include "reference/process.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/engines/octlm_engine.h"
+#include "experiments/commands/selection.h"
+#include "reference/process/command_words.h"
+#include "reference/process/process.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
 #include "verify/run_file.h"

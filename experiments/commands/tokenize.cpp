@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/checkpoint_store.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/filter.h"
 #include "model/tokenizer/tokenizer.h"

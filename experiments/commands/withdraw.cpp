@@ -2,7 +2,7 @@
 #include <iostream>
 #include <memory>
 
-#include "experiments/checked_spec.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "verify/ledger/registration.h"
 #include "verify/runner.h"

@@ -2,7 +2,7 @@
 // every path of the spec against one full pass, at several lengths of one sequence.
 #pragma once
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {

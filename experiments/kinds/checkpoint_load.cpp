@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "experiments/checkpoint_store.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/kinds/spec_parts.h"
 #include "model/checkpoint.h"
 

@@ -2,7 +2,7 @@
 // from exactly the files that the spec names?
 #pragma once
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {

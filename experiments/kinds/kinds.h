@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "experiments/checkpoint_store.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/logit_comparison.h"
 #include "experiments/kinds/prompt_files.h"

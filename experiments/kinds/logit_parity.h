@@ -2,7 +2,7 @@
 // every path? The reference always takes the whole sequence in one pass without a cache.
 #pragma once
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {

@@ -9,7 +9,7 @@
 // A comparison's path is its variant's name. Needs the live reference: a recording has no variants.
 #pragma once
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {

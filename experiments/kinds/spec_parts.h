@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "reference/path.h"
 #include "verify/spec.h"
 

@@ -2,7 +2,7 @@
 // control token that the template did not write? No weights are needed.
 #pragma once
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {

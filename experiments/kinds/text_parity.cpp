@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/checkpoint_store.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/kinds/prompt_files.h"
 #include "experiments/kinds/spec_parts.h"
 #include "experiments/kinds/text_comparison.h"

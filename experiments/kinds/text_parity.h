@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "experiments/kinds/text_cases.h"
 #include "verify/kind.h"
 

@@ -2,7 +2,7 @@
 // native mode, do ids become its text, and do rendered chats become both? No weights are needed.
 #pragma once
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {

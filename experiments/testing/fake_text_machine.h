@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "experiments/environment.h"
+#include "experiments/engines/environment.h"
 #include "experiments/testing/fake_text_engine.h"
 #include "model/testing/tiny_checkpoint.h"
 

@@ -5,10 +5,10 @@
 
 #include "model/chat_template/errors.h"
 #include "model/chat_template/evaluator.h"
-#include "model/chat_template/lexer.h"
-#include "model/chat_template/parser.h"
+#include "model/chat_template/syntax/lexer.h"
+#include "model/chat_template/syntax/parser.h"
 #include "model/chat_template/template_source.h"
-#include "model/chat_template/unicode.h"
+#include "model/chat_template/values/unicode.h"
 
 namespace octlm::model {
 namespace {

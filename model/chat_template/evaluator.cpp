@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "model/chat_template/comparison.h"
+#include "model/chat_template/values/comparison.h"
 #include "model/chat_template/loop.h"
-#include "model/chat_template/printed.h"
+#include "model/chat_template/values/printed.h"
 
 namespace octlm::model::jinja {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "model/chat_template/runtime.h"
-#include "model/chat_template/syntax.h"
+#include "model/chat_template/syntax/syntax.h"
 
 namespace octlm::model::jinja {
 

@@ -1,9 +1,9 @@
 // The Evaluator's expressions.
-#include "model/chat_template/attributes.h"
-#include "model/chat_template/comparison.h"
+#include "model/chat_template/builtins/attributes.h"
+#include "model/chat_template/values/comparison.h"
 #include "model/chat_template/evaluator.h"
-#include "model/chat_template/globals.h"
-#include "model/chat_template/printed.h"
+#include "model/chat_template/builtins/globals.h"
+#include "model/chat_template/values/printed.h"
 
 namespace octlm::model::jinja {
 

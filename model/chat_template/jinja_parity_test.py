@@ -17,7 +17,7 @@ import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 warnings.simplefilter("ignore")
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "testing"))
 
 import generated_chats  # noqa: E402
 import generated_expressions  # noqa: E402

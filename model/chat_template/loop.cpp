@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/chat_template/comparison.h"
+#include "model/chat_template/values/comparison.h"
 
 namespace octlm::model::jinja {
 

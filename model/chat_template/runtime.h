@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/chat_template/budget.h"
-#include "model/chat_template/value.h"
+#include "model/chat_template/values/value.h"
 
 namespace octlm::model::jinja {
 

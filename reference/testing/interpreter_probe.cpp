@@ -14,9 +14,9 @@
 #include <iostream>
 #include <string>
 
-#include "reference/python.h"
-#include "reference/python_call.h"
-#include "reference/transformers.h"
+#include "reference/transformers/python.h"
+#include "reference/transformers/python_call.h"
+#include "reference/transformers/transformers.h"
 
 namespace octlm::reference {
 namespace {

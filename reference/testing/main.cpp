@@ -1,7 +1,7 @@
 // main() of the tests that start Python: they must not run its, nor torch's, destructors.
 #include <gtest/gtest.h>
 
-#include "reference/python.h"
+#include "reference/transformers/python.h"
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);

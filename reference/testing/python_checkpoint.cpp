@@ -2,8 +2,8 @@
 
 #include <pybind11/embed.h>
 
-#include "reference/python.h"
-#include "reference/python_call.h"
+#include "reference/transformers/python.h"
+#include "reference/transformers/python_call.h"
 
 namespace octlm::reference::testing {
 

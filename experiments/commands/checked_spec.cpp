@@ -1,0 +1,39 @@
+#include "experiments/commands/checked_spec.h"
+
+#include <stdexcept>
+
+#include "experiments/engines/local_environment.h"
+#include "verify/criteria.h"
+
+namespace octlm::experiments {
+
+namespace fs = std::filesystem;
+
+CheckedSpec checked_spec(const fs::path& file, const std::vector<verify::Kind>& kinds) {
+  CheckedSpec checked{verify::read_spec(file, kinds), {}};
+  const auto& kind = verify::find_kind(checked.spec.kind, kinds, file.string());
+  checked.plan = kind.read(checked.spec)->comparisons();
+  const std::string fault = verify::plan_fault(checked.spec, checked.plan);
+  if (!fault.empty()) throw verify::SpecError(file.string() + ": " + fault);
+  return checked;
+}
+
+verify::Project this_project() { return {checkout_root()}; }
+
+fs::path spec_file(const std::string& id_or_file) {
+  if (id_or_file.ends_with(".json") || id_or_file.find('/') != std::string::npos) return id_or_file;
+  return this_project().registered() / (id_or_file + ".json");
+}
+
+CheckedSpec claimed_spec(const std::string& id_or_file, const std::vector<verify::Kind>& kinds) {
+  CheckedSpec checked = checked_spec(spec_file(id_or_file), kinds);
+  const fs::path belongs = this_project().registered() / (checked.spec.id + ".json");
+  std::error_code error;
+  if (!fs::equivalent(checked.spec.file, belongs, error) || error) {
+    throw std::invalid_argument(checked.spec.file.string() + ": a claim stands in " +
+                                belongs.string() + ": move it there first");
+  }
+  return checked;
+}
+
+}  // namespace octlm::experiments

@@ -1,0 +1,155 @@
+#include "experiments/engines/local_environment.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "experiments/engines/octlm_engine.h"
+#include "experiments/engines/octlm_text_engine.h"
+#include "reference/process/process.h"
+#include "reference/recorded/recorded.h"
+#include "reference/transformers/transformers.h"
+#include "reference/transformers/transformers_text.h"
+
+namespace octlm::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+using reference::Engine;
+
+OrNotRun<std::unique_ptr<Engine>> open_octlm(const EngineRequest& request, int threads) {
+  if (request.device != "cpu") {
+    return verify::NotRun{"this build has no " + request.device + " backend", request.device};
+  }
+  return make_octlm_engine({.folder = request.folder,
+                            .dtype = request.dtype,
+                            .device = request.device,
+                            .threads = threads,
+                            .instruction_set = ""});
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+OrNotRun<std::unique_ptr<Engine>> open_process(const EngineRequest& request,
+                                               const LocalOptions& options) {
+  auto engine = reference::make_process(
+      {.command = options.subject,
+       .folder = request.folder,
+       .dtype = request.dtype,
+       .device = request.device,
+       .vocab_size = stated_size(request.folder, "vocab_size"),
+       .max_positions = stated_size(request.folder, "max_position_embeddings"),
+       .silence_s = options.subject_silence_s});
+  const auto capabilities = engine->capabilities();
+  const auto lacks = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) == names.end();
+  };
+  const std::string name = "unsupported: " + engine->description().engine + " has no ";
+  if (lacks(capabilities.devices, request.device))
+    return verify::NotRun{name + "device " + request.device};
+  if (lacks(capabilities.dtypes, request.dtype))
+    return verify::NotRun{name + "dtype " + request.dtype};
+  return engine;
+}
+
+// Why Transformers cannot run in this process; nullopt when it can.
+std::optional<verify::NotRun> without_python() {
+  if (fs::exists(environment_python())) return std::nullopt;
+  return verify::NotRun{
+      "no Python environment at " + environment_python().string() + "; ./octlm run makes it",
+      "reference"};
+}
+
+OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request, int threads) {
+  if (auto absent = without_python()) return *absent;
+  return reference::make_transformers({.python = environment_python(),
+                                       .folder = request.folder,
+                                       .dtype = request.dtype,
+                                       .device = request.device,
+                                       .attention = request.attention,
+                                       .threads = request.threads > 0 ? request.threads : threads,
+                                       .tf32 = request.tf32});
+}
+
+std::unique_ptr<Engine> open_recorded(const fs::path& folder, const EngineRequest& request) {
+  return reference::make_recorded(folder,
+                                  recording_key(request.model, request.dtype, request.attention));
+}
+
+OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_subject(const TextRequest& request,
+                                                                   const LocalOptions& options) {
+  if (!options.subject.empty()) {
+    return verify::NotRun{"unsupported: this is about octlm's own tokenizer, and the subject is " +
+                          joined(options.subject)};
+  }
+  return make_octlm_text_engine(request.folder);
+}
+
+OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_reference(const TextRequest& request,
+                                                                     const LocalOptions& options) {
+  if (options.recorded) {
+    return verify::NotRun{
+        "text is compared with the live reference, not with a recording of logits", "reference"};
+  }
+  if (auto absent = without_python()) return *absent;
+  return reference::make_transformers_text(
+      {.python = environment_python(), .folder = request.folder});
+}
+
+}  // namespace
+
+Environment local_environment(const LocalOptions& options) {
+  const int threads = options.threads > 0 ? options.threads : available_cpus();
+  Environment environment;
+  environment.find_checkpoint = [models = options.models](const ModelReference& model) {
+    return find_checkpoint(model, models);
+  };
+  environment.subject_command = joined(options.subject);
+  environment.open_subject = [threads, options](const EngineRequest& request) {
+    return options.subject.empty() ? open_octlm(request, threads) : open_process(request, options);
+  };
+  environment.open_reference =
+      [threads, recorded = options.recorded](
+          const EngineRequest& request) -> OrNotRun<std::unique_ptr<Engine>> {
+    if (!recorded) return open_transformers(request, threads);
+    return open_recorded(*recorded, request);
+  };
+  environment.open_text_subject = [options](const TextRequest& request) {
+    return open_text_subject(request, options);
+  };
+  environment.open_text_reference = [options](const TextRequest& request) {
+    return open_text_reference(request, options);
+  };
+  return environment;
+}
+
+reference::RecordingKey recording_key(const ModelReference& model, const std::string& dtype,
+                                      const std::string& attention) {
+  reference::RecordingKey key{.weights = {}, .dtype = dtype, .attention = attention};
+  for (const auto& [name, hash] : model.files) key.weights[name] = "sha256:" + hash;
+  return key;
+}
+
+fs::path checkout_root() {
+  const char* root = std::getenv("OCTLM_ROOT");
+  return root != nullptr ? fs::path(root) : fs::path(OCTLM_SOURCE_DIR);
+}
+
+fs::path environment_python() {
+  const char* python = std::getenv("OCTLM_VENV_PYTHON");
+  return python != nullptr ? fs::path(python) : checkout_root() / ".venv" / "bin" / "python";
+}
+
+int available_cpus() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+}  // namespace octlm::experiments

@@ -1,0 +1,211 @@
+#include "reference/recorded/recorded.h"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "reference/recorded/logits_file.h"
+#include "reference/recorded/recording_manifest.h"
+#include "reference/request.h"
+#include "reference/sha256.h"
+
+namespace octlm::reference {
+namespace {
+
+constexpr std::int64_t kBlockBytes = 48 << 20;
+
+[[noreturn]] void refuse(const std::filesystem::path& folder, const std::string& what) {
+  throw std::runtime_error("[recorded] " + folder.string() + " " + what);
+}
+
+std::string list(const std::map<std::string, std::string>& weights) {
+  std::string text;
+  for (const auto& [file, hash] : weights) text += (text.empty() ? "" : ", ") + file + " " + hash;
+  return text.empty() ? "none" : text;
+}
+
+void check_key(const std::filesystem::path& folder, const RecordingKey& found,
+               const RecordingKey& expected) {
+  if (found.weights != expected.weights) {
+    refuse(folder, "was made from other weights: " + list(found.weights) + "; expected " +
+                       list(expected.weights));
+  }
+  if (found.dtype != expected.dtype)
+    refuse(folder, "has dtype " + found.dtype + ", expected " + expected.dtype);
+  if (found.attention != expected.attention) {
+    refuse(folder,
+           "was made with attention " + found.attention + ", expected " + expected.attention);
+  }
+}
+
+class RecordedSession final : public LogitSession {
+ public:
+  RecordedSession(const std::filesystem::path& folder, const RecordedCase& recorded,
+                  std::int64_t vocab, std::vector<std::int64_t> wanted)
+      : reader_(folder / recorded.file),
+        tensor_(reader_.tensor(recorded.tensor)),
+        recorded_(recorded.calls),
+        wanted_(std::move(wanted)),
+        rows_per_block_(std::max<std::int64_t>(1, kBlockBytes / (4 * vocab))) {
+    if (tensor_.vocab != vocab ||
+        tensor_.positions != static_cast<std::int64_t>(recorded.token_ids.size())) {
+      refuse(folder,
+             recorded.file + ": " + recorded.tensor + " is not [positions, vocab] of its case");
+    }
+  }
+
+  bool advance(LogitSink& sink) override {
+    if (delivered_ == wanted_.size()) return false;
+    calls_ = recorded_;
+    const auto left = static_cast<std::int64_t>(wanted_.size() - delivered_);
+    const auto count = static_cast<std::size_t>(std::min(rows_per_block_, left));
+    const auto positions = std::span(wanted_).subspan(delivered_, count);
+    rows_.resize(count * static_cast<std::size_t>(tensor_.vocab));
+    for (std::size_t i = 0; i < count;) {  // a read per run of consecutive positions
+      std::size_t end = i + 1;
+      while (end < count && positions[end] == positions[end - 1] + 1) ++end;
+      reader_.read(tensor_, positions[i], static_cast<std::int64_t>(end - i),
+                   rows_.data() + i * static_cast<std::size_t>(tensor_.vocab));
+      i = end;
+    }
+    delivered_ += count;
+    sink.receive({positions, tensor_.vocab, rows_.data()});
+    return true;
+  }
+
+  const std::vector<ForwardCall>& calls() const override { return calls_; }
+
+ private:
+  LogitsReader reader_;
+  LogitsReader::Tensor tensor_;
+  std::vector<ForwardCall> recorded_;
+  std::vector<ForwardCall> calls_;
+  std::vector<std::int64_t> wanted_;
+  std::size_t delivered_ = 0;
+  std::int64_t rows_per_block_;
+  std::vector<float> rows_;
+};
+
+class RecordedEngine final : public Engine {
+ public:
+  RecordedEngine(std::filesystem::path folder, RecordingManifest manifest)
+      : folder_(std::move(folder)), manifest_(std::move(manifest)) {}
+
+  EngineDescription description() const override { return manifest_.producer; }
+  Capabilities capabilities() const override { return {{manifest_.key.dtype}, {"cpu"}, {"full"}}; }
+  std::int64_t vocab_size() const override { return manifest_.vocab_size; }
+  std::int64_t max_positions() const override { return manifest_.max_positions; }
+  std::int64_t peak_bytes() const override { return kBlockBytes; }  // a block of rows per session
+
+  std::unique_ptr<LogitSession> start(const LogitRequest& request) override {
+    check_request(request, manifest_.vocab_size, manifest_.max_positions);
+    if (request.path.text() != "full") {
+      throw std::invalid_argument("[recorded] logits were recorded on the path full, not " +
+                                  request.path.text());
+    }
+    const RecordedCase& recorded = find(request.token_ids);
+    check_bytes(recorded);
+    return std::make_unique<RecordedSession>(folder_, recorded, manifest_.vocab_size,
+                                             wanted_positions(request));
+  }
+
+ private:
+  const RecordedCase& find(const std::vector<std::int32_t>& token_ids) const {
+    for (const RecordedCase& recorded : manifest_.cases) {
+      if (recorded.token_ids == token_ids) return recorded;
+    }
+    refuse(folder_, "has no logits for these " + std::to_string(token_ids.size()) +
+                        " token ids (sha256 " + sha256_of_ids(token_ids) + "); it holds " +
+                        std::to_string(manifest_.cases.size()) + " other cases");
+  }
+
+  void check_bytes(const RecordedCase& recorded) {
+    if (!checked_.insert(recorded.file).second) return;
+    if (sha256_of_file(folder_ / recorded.file) != recorded.file_sha256) {
+      checked_.erase(recorded.file);
+      refuse(folder_,
+             recorded.file + " does not have the sha256 of the manifest: it was changed or torn");
+    }
+  }
+
+  std::filesystem::path folder_;
+  RecordingManifest manifest_;
+  std::set<std::string> checked_;  // files whose bytes were checked
+};
+
+void check_settings(const EngineDescription& description, const RecordingKey& key) {
+  const auto check = [&](const char* name, const std::string& expected) {
+    const auto found = description.settings.find(name);
+    if (found != description.settings.end() && *found != expected) {
+      throw std::invalid_argument("[record] the engine computes with " + std::string(name) + " " +
+                                  found->dump() + ", the key says " + expected);
+    }
+  };
+  check("dtype", key.dtype);
+  check("attention", key.attention);
+}
+
+RecordedCase record_case(Engine& engine, const std::vector<std::int32_t>& token_ids,
+                         std::size_t index, const std::filesystem::path& folder) {
+  struct Sink final : LogitSink {
+    LogitsWriter* writer = nullptr;
+    void receive(const LogitBlock& block) override {
+      writer->append(block.logits, static_cast<std::int64_t>(block.positions.size()));
+    }
+  } sink;
+  RecordedCase recorded;
+  recorded.token_ids = token_ids;
+  recorded.token_ids_sha256 = sha256_of_ids(token_ids);
+  recorded.tensor = "logits." + std::to_string(index);
+  recorded.file = recorded.tensor + ".safetensors";
+  const auto session = engine.start({token_ids, Path::full(), {}});
+  LogitsWriter writer(folder / recorded.file, recorded.tensor,
+                      static_cast<std::int64_t>(token_ids.size()), engine.vocab_size());
+  sink.writer = &writer;
+  while (session->advance(sink)) {
+  }
+  recorded.file_sha256 = writer.finish();
+  recorded.calls = session->calls();
+  return recorded;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_recorded(const std::filesystem::path& folder, const RecordingKey& key,
+                                      const std::string& subject, const std::string& version) {
+  RecordingManifest manifest = read_manifest(folder);
+  if (manifest.producer.engine == subject) {
+    refuse(folder, "was recorded by " + subject +
+                       ", the engine under test: it would agree with its own faults");
+  }
+  if (!version.empty() && manifest.producer.version != version) {
+    refuse(folder, "was recorded by " + manifest.producer.engine + " " + manifest.producer.version +
+                       ", expected version " + version);
+  }
+  check_key(folder, manifest.key, key);
+  return std::make_unique<RecordedEngine>(folder, std::move(manifest));
+}
+
+void record_logits(Engine& engine, const RecordingKey& key,
+                   const std::vector<std::vector<std::int32_t>>& cases,
+                   const std::filesystem::path& folder,
+                   const std::function<void(std::size_t done, std::size_t total)>& progress) {
+  if (cases.empty()) throw std::invalid_argument("[record] there is no case");
+  if (std::set(cases.begin(), cases.end()).size() != cases.size()) {
+    throw std::invalid_argument("[record] a case appears twice");
+  }
+  if (std::filesystem::exists(folder / "manifest.json"))
+    refuse(folder, "already holds a recording");
+  RecordingManifest manifest{
+      engine.description(), key, engine.vocab_size(), engine.max_positions(), {}};
+  check_settings(manifest.producer, key);
+  std::filesystem::create_directories(folder);
+  for (const auto& token_ids : cases) {
+    manifest.cases.push_back(record_case(engine, token_ids, manifest.cases.size(), folder));
+    if (progress) progress(manifest.cases.size(), cases.size());
+  }
+  write_manifest(manifest, folder);
+}
+
+}  // namespace octlm::reference
