@@ -12,7 +12,7 @@
 #include "verify/provenance.h"
 #include "verify/report/escape.h"
 #include "verify/runner.h"
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
 
 namespace {
 
@@ -63,7 +63,7 @@ int run_program(int argc, char** argv) {
   }
   try {
     return action();
-  } catch (const octlm::verify::SpecError& error) {
+  } catch (const octlm::formats::FormatError& error) {
     return report("", error, octlm::verify::kExitRefused);
   } catch (const std::invalid_argument& error) {
     return report("", error, octlm::verify::kExitRefused);

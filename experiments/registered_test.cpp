@@ -2,6 +2,7 @@
 // checkpoint of the same geometry, with nothing but the file hashes replaced.
 #include <gtest/gtest.h>
 
+#include "formats/strict_json.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/commands/selection.h"
@@ -9,7 +10,7 @@
 #include "reference/transformers/python.h"
 #include "verify/criteria.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
+#include "formats/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -67,9 +68,9 @@ TEST(PublishedRecord, ItsSpecsRunOnTheSyntheticCheckpoint) {
   const auto kinds = all_kinds(environment);
   std::vector<verify::RunItem> items;
   for (const char* id : {"EXP-073", "EXP-074"}) {
-    auto document = verify::read_strict(kRegistered / (std::string(id) + ".json"));
+    auto document = formats::read_strict(kRegistered / (std::string(id) + ".json"));
     for (auto& [name, hash] : document["model"]["files"].items()) {
-      hash = "sha256:" + verify::sha256_file(folder->path / name);
+      hash = "sha256:" + formats::sha256_file(folder->path / name);
     }
     auto spec = verify::parse_spec(document.dump(), id, kinds);
     auto experiment = verify::find_kind(spec.kind, kinds, id).read(spec);

@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "formats/json_reader.h"
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/engines/local_environment.h"
@@ -47,7 +48,7 @@ std::vector<TokenCase> sequences(const verify::Spec& spec) {
   auto parameters = spec.raw["parameters"];
   parameters["name"] = "parameters";
   const nlohmann::json cases = {parameters};
-  return read_token_cases(verify::Reader(cases, spec.file.string()));
+  return read_token_cases(formats::Reader(cases, spec.file.string()));
 }
 
 TEST(RegisteredSpecs, GiveTheIdsOfTheirTexts) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/strict_json.h"
+#include "model/checkpoint_json.h"
 
 namespace octlm::model {
 

@@ -173,7 +173,7 @@ build() { # builds the target $1 if anything changed since it was last built
 target_current() { # looks at files and folders, for a removed file changes only its folder
   local stamp="$release/octlm-built-$1"
   [[ -f "$stamp" && -f "$release/octlm-python" && "$(<"$release/octlm-python")" == "$(<"$venv/octlm-venv")" ]] || return
-  [[ -z "$(find "$root"/{model,verify,reference,experiments,bench,cmake,setup,CMakeLists.txt,CMakePresets.json} \
+  [[ -z "$(find "$root"/{formats,model,verify,reference,experiments,bench,cmake,setup,CMakeLists.txt,CMakePresets.json} \
     -name __pycache__ -prune -o -newer "$stamp" -print -quit 2>/dev/null)" ]]
 }
 

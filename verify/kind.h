@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/metrics/metric_value.h"
 #include "verify/spec.h"
 
@@ -87,7 +88,7 @@ struct Kind {
   // Which of model, reference, subject, cases and parameters it reads. Those are required; the
   // others are refused, since nobody would read them (`"parameters": {}` is always accepted).
   std::vector<std::string> parts;
-  // Reads the kind's part of the spec. Throws SpecError.
+  // Reads the kind's part of the spec. Throws formats::FormatError.
   std::function<std::unique_ptr<Experiment>(const Spec&)> read;
   // Files the spec refers to (prompts), by the name it gives them: their content enters the digest.
   // May be empty: there are none.

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "verify/ledger/publish.h"
-#include "verify/output_file.h"
+#include "formats/output_file.h"
 #include "verify/report/jsonl.h"
 
 namespace octlm::verify {
@@ -107,7 +107,7 @@ void Interrupted::rewrite(const RunInfo& now) const {
   const std::filesystem::path fresh = folder() / ".results.jsonl.partial";
   std::filesystem::remove(fresh);
   {
-    AppendFile file(fresh);
+    formats::AppendFile file(fresh);
     file.append(text);
     file.sync();
   }

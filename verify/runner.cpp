@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 
+#include "formats/nearest_name.h"
 #include "verify/criteria.h"
 #include "verify/ledger/attempt_log.h"
 #include "verify/provenance.h"
@@ -90,7 +91,7 @@ void check_require(const std::vector<std::string>& require) {
   known.emplace_back("cpu");
   for (const std::string& word : require) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
-      throw Refused("--require: \"" + word + "\" is not known" + suggestion(word, known));
+      throw Refused("--require: \"" + word + "\" is not known" + formats::suggestion(word, known));
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "formats/error.h"
 #include "experiments/engines/local_environment.h"
 #include "verify/criteria.h"
 
@@ -14,7 +15,7 @@ CheckedSpec checked_spec(const fs::path& file, const std::vector<verify::Kind>& 
   const auto& kind = verify::find_kind(checked.spec.kind, kinds, file.string());
   checked.plan = kind.read(checked.spec)->comparisons();
   const std::string fault = verify::plan_fault(checked.spec, checked.plan);
-  if (!fault.empty()) throw verify::SpecError(file.string() + ": " + fault);
+  if (!fault.empty()) throw formats::FormatError(file.string() + ": " + fault);
   return checked;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <ostream>
 
+#include "formats/error.h"
 #include "experiments/engines/checkpoint_store.h"
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/spec_parts.h"
@@ -107,7 +108,7 @@ std::string words_fault(const verify::Spec& spec, const fs::path& folder) {
   try {
     const auto absent = fill_token_ids(cases, folder);
     return absent ? absent->reason : "";
-  } catch (const verify::SpecError& error) {
+  } catch (const formats::FormatError& error) {
     return error.what();
   }
 }

@@ -9,13 +9,13 @@
 #include <ostream>
 #include <string>
 
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
 
 namespace octlm::experiments {
 
 // Reads the line strictly, then answers it; `number` counts from 0. What it throws as
-// std::invalid_argument or verify::SpecError becomes {"error"}.
-using Answer = std::function<nlohmann::json(const verify::Reader& line, std::int64_t number)>;
+// std::invalid_argument or formats::FormatError becomes {"error"}.
+using Answer = std::function<nlohmann::json(const formats::Reader& line, std::int64_t number)>;
 
 // The same of a line as it is, for what reads it itself (a chat, whose order of keys counts);
 // `where` names it in messages.

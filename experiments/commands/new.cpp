@@ -18,7 +18,7 @@
 #include "experiments/engines/local_environment.h"
 #include "experiments/commands/starting_points.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
+#include "formats/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -89,7 +89,7 @@ Json model_part(const std::string& argument, const fs::path& folder,
   std::ranges::sort(files);
   model["files"] = Json::object();
   for (const fs::path& file : files)
-    model["files"][file.filename().string()] = "sha256:" + verify::sha256_file(file);
+    model["files"][file.filename().string()] = "sha256:" + formats::sha256_file(file);
   return model;
 }
 

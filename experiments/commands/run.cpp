@@ -18,7 +18,7 @@
 #include "verify/report/console.h"
 #include "verify/run_file.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
+#include "formats/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -136,9 +136,9 @@ std::string subject_sha256(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) {
     text += word + "\n" +
-            (std::filesystem::is_regular_file(word) ? verify::sha256_file(word) : "") + "\n";
+            (std::filesystem::is_regular_file(word) ? formats::sha256_file(word) : "") + "\n";
   }
-  return text.empty() ? "" : verify::sha256(text);
+  return text.empty() ? "" : formats::sha256(text);
 }
 
 verify::RunInfo run_info(const std::string& command) {

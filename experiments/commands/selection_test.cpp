@@ -58,7 +58,7 @@ TEST_F(Selection, AnArgumentThatMatchesNothingIsRefused) {
   for (const char* argument : {"EXP-999", "EXP-9*", "tag:none", ""}) {
     EXPECT_THROW(ids({"EXP-201", argument}), std::invalid_argument) << argument;
   }
-  EXPECT_THROW(ids({"no/such/file.json"}), verify::SpecError);
+  EXPECT_THROW(ids({"no/such/file.json"}), formats::FormatError);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "experiments/kinds/token_text.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
 
 namespace octlm::experiments {
 namespace {
@@ -34,7 +34,7 @@ struct Checkpoint {
 
   std::vector<TokenCase> read(const std::string& cases) const {
     const auto document = nlohmann::json::parse(cases);
-    return read_token_cases(verify::Reader(document, (folder.path() / "spec.json").string()));
+    return read_token_cases(formats::Reader(document, (folder.path() / "spec.json").string()));
   }
   std::vector<TokenCase> filled(const std::string& cases) const {
     auto read_cases = read(cases);
@@ -44,7 +44,7 @@ struct Checkpoint {
   std::string refusal(const std::string& cases) const {
     try {
       filled(cases);
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       return error.what();
     }
     return "";
@@ -125,7 +125,7 @@ TEST(CaseIds, AnEmptyPromptIsRefused) {
   const Checkpoint checkpoint;
   std::ofstream(checkpoint.folder.path() / "tokenizer_config.json")
       << R"({"chat_template": "{{ messages[0].content }}"})";
-  EXPECT_THROW(fill_token_ids(cases, checkpoint.folder.path()), verify::SpecError);
+  EXPECT_THROW(fill_token_ids(cases, checkpoint.folder.path()), formats::FormatError);
 }
 
 // What stands beside the numbers of a record, for people.

@@ -9,8 +9,8 @@
 namespace octlm::experiments {
 namespace {
 
-using verify::ObjectReader;
-using verify::Reader;
+using formats::ObjectReader;
+using formats::Reader;
 
 class CheckpointLoad final : public verify::Experiment {
  public:

@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <fstream>
 
+#include "formats/error.h"
 #include "experiments/kinds/own_metrics.h"
 #include "experiments/testing/fake_engine.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
-#include "reference/sha256.h"
+#include "formats/sha256.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
+#include "reference/request.h"
 
 namespace octlm::experiments {
 namespace {
@@ -186,7 +187,7 @@ TEST(AllKinds, AnotherFileThanTheSpecNamesIsAnError) {
     std::string text = spec;
     text.replace(text.find("{\"id\": \"fake\"}"), 14,
                  "{\"id\": \"fake\", \"files\": {\"model.safetensors\": \"sha256:" +
-                     verify::sha256("these") + "\"}}");
+                     formats::sha256("these") + "\"}}");
     const auto result = run(machine, text);
     EXPECT_EQ(only(result).judgement.verdict, verify::Verdict::kError);
     EXPECT_EQ(only(result).compared(), 0);
@@ -247,7 +248,7 @@ TEST(AllKinds, ReadTheirPartsStrictly) {
     try {
       run(machine, text);
       ADD_FAILURE() << "accepted " << item.to;
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       EXPECT_NE(std::string(error.what()).find(item.says), std::string::npos) << error.what();
     }
   }

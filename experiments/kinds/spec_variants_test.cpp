@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "experiments/kinds/kinds.h"
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
 
 namespace octlm::experiments {
 namespace {
 
 TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
-  const auto table = verify::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
+  const auto table = formats::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
                                          "spec_variants.json");
   const Environment environment;
   const auto kinds = all_kinds(environment);
@@ -24,7 +24,7 @@ TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
     try {
       const auto spec = verify::parse_spec(text, "spec.json", kinds);
       (void)verify::find_kind(spec.kind, kinds, "spec.json").read(spec);
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       refusal = error.what();
     }
     EXPECT_EQ(refusal.empty(), variant["valid"].get<bool>()) << name << ": " << refusal;

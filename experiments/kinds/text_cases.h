@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "formats/error.h"
 #include "experiments/kinds/text_sets.h"
 #include "verify/spec.h"
 
@@ -31,7 +32,7 @@ struct TextCase {
 // [{"name", "mode", "texts": {"file"} | {"set", ...}}]
 // [{"name", "token_ids"} or {"name", "ids": {"set", ...}}]
 // [{"name", "chat": FILE, "thinking"?, "text"?, "token_ids"?}]
-// Throws verify::SpecError.
+// Throws formats::FormatError.
 std::vector<TextCase> read_text_cases(const verify::Spec& spec);
 // Those with a `chat` alone.
 std::vector<TextCase> read_chat_cases(const verify::Spec& spec);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "formats/error.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/testing/fake_text_machine.h"
 #include "verify/runner.h"
@@ -304,7 +305,7 @@ TEST(TextParity, ReadsItsPartsStrictly) {
     try {
       run(machine, text);
       ADD_FAILURE() << "accepted " << item.to;
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       EXPECT_THAT(error.what(), HasSubstr(item.says));
     }
   }

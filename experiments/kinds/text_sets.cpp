@@ -4,6 +4,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "formats/utf8.h"
+
 namespace octlm::experiments {
 namespace {
 
@@ -43,14 +45,9 @@ class Draw {
 };
 
 std::string utf8(std::uint32_t c) {
-  const auto byte = [](std::uint32_t value) { return static_cast<char>(value); };
-  if (c < 0x80) return {byte(c)};
-  if (c < 0x800) return {byte(0xc0 | c >> 6), byte(0x80 | (c & 0x3f))};
-  if (c < 0x10000) {
-    return {byte(0xe0 | c >> 12), byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f))};
-  }
-  return {byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 0x3f)), byte(0x80 | (c >> 6 & 0x3f)),
-          byte(0x80 | (c & 0x3f))};
+  std::string text;
+  formats::append_utf8(text, c);
+  return text;
 }
 
 bool is_surrogate(std::uint32_t c) { return c >= 0xd800 && c < 0xe000; }
@@ -145,7 +142,7 @@ void long_words(Blocks& blocks) {
 
 }  // namespace
 
-TextSet read_text_set(verify::ObjectReader& members) {
+TextSet read_text_set(formats::ObjectReader& members) {
   TextSet set;
   set.name = members.required("set").one_of(
       {"code_points@1", "code_points_in_context@1", "long_words@1", "random_texts@1"});
@@ -155,9 +152,9 @@ TextSet read_text_set(verify::ObjectReader& members) {
   return set;
 }
 
-IdSet read_id_set(const verify::Reader& reader) {
+IdSet read_id_set(const formats::Reader& reader) {
   IdSet set;
-  reader.object([&](verify::ObjectReader& members) {
+  reader.object([&](formats::ObjectReader& members) {
     constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
     set.name = members.required("set").one_of({"random_ids@1"});
     set.count = members.required("count").integer(1, 100'000'000);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "model/tokenizer/unicode_tables.inc"
-#include "model/tokenizer/utf8.h"
+#include "formats/utf8.h"
 
 namespace octlm::model {
 namespace {
@@ -181,11 +181,11 @@ void for_each_stretch(std::string_view text, Copy copy, Replace replace) {
   std::size_t copied = 0;
   for (std::size_t at = 0; at < text.size();) {
     // REQUIRES the bytes before `at` to be settled up to `copied`; one segment is [at, end).
-    const CodePoint first = code_point_at(text.data() + at);
+    const formats::CodePoint first = formats::code_point_at(text.data() + at);
     std::size_t end = at + first.bytes;
     bool alone = true;
     while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0x80) != 0) {
-      const CodePoint next = code_point_at(text.data() + end);
+      const formats::CodePoint next = formats::code_point_at(text.data() + end);
       if (characters.begins_segment(next.value)) break;
       alone = false;
       end += next.bytes;
@@ -193,14 +193,14 @@ void for_each_stretch(std::string_view text, Copy copy, Replace replace) {
     if (!alone || !characters.stays(first.value)) {
       segment.clear();
       for (std::size_t i = at; i < end;) {
-        const CodePoint c = code_point_at(text.data() + i);
+        const formats::CodePoint c = formats::code_point_at(text.data() + i);
         characters.decompose(c.value, segment);
         i += c.bytes;
       }
       sort_marks(segment, characters);
       compose(segment, characters);
       composed.clear();
-      for (const std::uint32_t c : segment) append_utf8(composed, c);
+      for (const std::uint32_t c : segment) formats::append_utf8(composed, c);
       if (composed != text.substr(at, end - at)) {
         if (copied < at) copy(copied, at);
         replace(at, end, composed);
@@ -221,7 +221,7 @@ bool is_surely_nfc(std::string_view text) {
       ++at;
       continue;
     }
-    const CodePoint c = code_point_at(text.data() + at);
+    const formats::CodePoint c = formats::code_point_at(text.data() + at);
     if (!characters.begins_segment(c.value) || !characters.stays(c.value)) return false;
     at += c.bytes;
   }

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "model/strict_json.h"
+#include "model/checkpoint_json.h"
 #include "model/tokenizer/unicode_classes.h"
-#include "model/tokenizer/utf8.h"
+#include "formats/utf8.h"
 
 namespace octlm::model {
 namespace {
@@ -92,7 +92,7 @@ class Translator {
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
   std::uint32_t character() {
-    const CodePoint c = code_point_at(text_.data() + at_);
+    const formats::CodePoint c = formats::code_point_at(text_.data() + at_);
     at_ += c.bytes;
     return c.value;
   }

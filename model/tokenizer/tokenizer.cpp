@@ -10,18 +10,18 @@
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/nfc.h"
 #include "model/tokenizer/tokenizer_file.h"
-#include "model/tokenizer/utf8.h"
+#include "formats/quoted.h"
+#include "formats/utf8.h"
 
 namespace octlm::model {
 namespace {
 
 std::string byte_name(std::uint8_t byte) {
-  constexpr char kHex[] = "0123456789abcdef";
-  return {'0', 'x', kHex[byte >> 4], kHex[byte & 15]};
+  return "0x" + formats::hex_byte(byte);
 }
 
 void require_utf8(std::string_view text) {
-  const std::size_t at = find_invalid_utf8(text);
+  const std::size_t at = formats::find_invalid_utf8(text);
   if (at == std::string_view::npos) return;
   throw std::invalid_argument("[tokenizer] the text is not UTF-8: byte " + std::to_string(at) +
                               " is " + byte_name(static_cast<std::uint8_t>(text[at])));
@@ -273,10 +273,10 @@ std::string Tokenizer::decode_bytes(std::span<const std::int32_t> ids,
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, DecodeOptions options) const {
   std::string bytes = decode_bytes(ids, options);
-  if (find_invalid_utf8(bytes) == std::string_view::npos) return bytes;
+  if (formats::find_invalid_utf8(bytes) == std::string_view::npos) return bytes;
   std::string out;
   out.reserve(bytes.size());
-  append_lossy(out, bytes);
+  formats::append_lossy(out, bytes);
   return out;
 }
 
@@ -294,7 +294,7 @@ std::optional<std::int32_t> Tokenizer::id_of(std::string_view token) const {
   for (const AddedToken& added : data_->file.added_tokens) {
     if (added.content == token) return added.id;
   }
-  if (find_invalid_utf8(token) != std::string_view::npos) return std::nullopt;
+  if (formats::find_invalid_utf8(token) != std::string_view::npos) return std::nullopt;
   const TokenId id = data_->file.vocabulary.find(token);
   return id == kNoToken ? std::nullopt : std::optional(id);
 }

@@ -11,7 +11,7 @@
 #include "reference/process/command_words.h"
 #include "reference/recorded/logits_file.h"
 #include "reference/testing/sinks.h"
-#include "reference/testing/temporary_folder.h"
+#include "formats/testing/temporary_folder.h"
 
 namespace octlm::reference {
 namespace {
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::keep;
 using ::testing::Not;
-using testing::TemporaryFolder;
+using formats::testing::TemporaryFolder;
 
 constexpr std::int64_t kVocab = 5;
 
@@ -189,6 +189,8 @@ TEST_F(Process, EachThingThatGoesWrongIsOneSentence) {
       {"greet; request; tensor good; echo computing; reply", "its answer \"computing\""},
       {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [NaN, 5]}'",
        "not JSON"},
+      {"greet; request; tensor good; head -c 100000 /dev/zero | tr '\\0' '['; echo",
+       "nested deeper"},
       {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [3, -5]}'", "shape"},
       {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [3, 4]}'",
        "expected the shape [3, 5]"},
@@ -201,11 +203,11 @@ TEST_F(Process, EachThingThatGoesWrongIsOneSentence) {
       {"greet; request; echo '{\"error\": \"ids are too long\"}'; exit 4",
        "refuses the request: ids are too long"},
       {"greet; request; printf '\\377\\377\\377\\377\\377\\377\\377\\377' > \"$out\"; reply",
-       "header of"},
+       "header length 18446744073709551615"},
       {"greet; request; head -c 40 \"$here/good.safetensors\" > \"$out\"; reply",
        "logits.safetensors"},
-      {"greet; request; tensor good; printf x >> \"$out\"; reply", "holds 61 bytes of data"},
-      {"greet; request; mkdir \"$out\"; reply", "no regular file"},
+      {"greet; request; tensor good; printf x >> \"$out\"; reply", "1 bytes after the last tensor"},
+      {"greet; request; mkdir \"$out\"; reply", "not a regular file"},
       {"[ -f \"$here/twice\" ] && echo '{}'; touch \"$here/twice\"; greet; request; tensor good; "
        "reply",
        "when it was first asked"},

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/strict_json.h"
 #include "reference/transformers/python_call.h"
 
 namespace octlm::reference {
@@ -80,7 +81,7 @@ std::string linked_version() {
 }
 
 nlohmann::json identify(const std::filesystem::path& executable) {
-  const auto identity = nlohmann::json::parse(output_of(executable, kIdentify), nullptr, false);
+  const auto identity = formats::parse_or_discard(output_of(executable, kIdentify));
   if (!identity.is_object() || !identity.contains("version") ||
       !identity.at("version").is_string() || !identity.contains("prefix")) {
     refuse(executable, "does not answer as a Python");

@@ -6,7 +6,7 @@
 
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
 
 namespace octlm::verify {
 namespace {
@@ -136,7 +136,7 @@ void audit_specs(const Project& project, const Ledger& ledger,
     present.insert(file.stem().string());
     try {
       audit_spec(read(file), ledger, findings);
-    } catch (const SpecError& unreadable) {
+    } catch (const formats::FormatError& unreadable) {
       fault(findings, "experiments/registered/" + file.filename().string(), unreadable.what());
     }
   }

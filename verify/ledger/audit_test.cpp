@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "verify/sha256.h"
+#include "formats/sha256.h"
 #include "verify/testing/temporary_project.h"
 
 namespace octlm::verify {
@@ -397,7 +397,7 @@ TEST_F(Tampering, ALooseningAfterResults) {
   auto intent = nlohmann::json::parse(all[0]);
   auto result = nlohmann::json::parse(all[1]);
   intent["time"] = "2020-01-01T00:00:00.000000Z";
-  result["intent"] = sha256(intent.dump());
+  result["intent"] = formats::sha256(intent.dump());
   write_lines(project_.journal(), {intent.dump(), result.dump()});
   EXPECT_THAT(faults(), ElementsAre(HasSubstr("was registered after results"),
                                     HasSubstr("loosens the claim after results")));

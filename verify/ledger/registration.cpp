@@ -8,7 +8,7 @@
 #include "verify/ledger/locked_append.h"
 #include "verify/ledger/standing.h"
 #include "verify/provenance.h"
-#include "verify/sha256.h"
+#include "formats/sha256.h"
 
 namespace octlm::verify {
 namespace {
@@ -43,7 +43,7 @@ std::string measures_of(const LedgerLine& claim) {
   Spec spec;
   spec.raw = claim.fields["spec"];
   spec.kind = spec.raw.value("kind", "");
-  return sha256(measurement_input(spec, claim.fields["files"]));
+  return formats::sha256(measurement_input(spec, claim.fields["files"]));
 }
 
 // Where this program can see results of the spec's measurement; "" when nowhere.

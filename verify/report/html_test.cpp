@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "formats/error.h"
 #include "verify/read_back.h"
 #include "verify/report/html_sections.h"
 #include "verify/report/jsonl.h"
@@ -11,7 +12,7 @@
 #include "verify/report/markdown.h"
 #include "verify/report/rendering.h"
 #include "verify/testing/sample_run.h"
-#include "verify/utf8.h"
+#include "formats/utf8.h"
 
 namespace octlm::verify {
 namespace {
@@ -152,7 +153,7 @@ TEST(Html, HostileTextIsText) {
   RunDifference changed;
   changed.changes.push_back({RunChange::Weight::kWorse, kHostile, kHostile});
   const std::string text = html_report(run, {PublishedRun{kHostile, changed}, true});
-  EXPECT_EQ(first_invalid_utf8(text), std::string::npos);
+  EXPECT_EQ(formats::find_invalid_utf8(text), std::string::npos);
   for (const char* mark : {"<script", "<img", "\x1b", "\x01", "\xE2\x80\xAE", "</script>"}) {
     EXPECT_THAT(text, Not(HasSubstr(mark)));
   }
@@ -471,9 +472,9 @@ TEST_F(ReadBack, AStrangeFileIsReadAsFarAsItGoes) {
 }
 
 TEST_F(ReadBack, WhatIsNoRunIsRefused) {
-  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), SpecError);
+  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), formats::FormatError);
   std::ofstream(folder_.path() / "results.jsonl") << "{}\n";
-  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), SpecError);
+  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), formats::FormatError);
 }
 
 TEST_F(ReadBack, ThePageSaysWhatChangedSinceTheLastPublishedRun) {

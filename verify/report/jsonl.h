@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "verify/output_file.h"
+#include "formats/output_file.h"
 #include "verify/report/report.h"
 
 namespace octlm::verify {
@@ -27,7 +27,7 @@ class JsonlReport : public Report {
   void run_finished(const RunResult& run) override;
 
  private:
-  AppendFile file_;
+  formats::AppendFile file_;
 };
 
 // One line of the file: `type` first, then the fields; non-finite numbers as strings, bytes that

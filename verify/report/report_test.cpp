@@ -4,7 +4,7 @@
 
 #include "verify/criteria.h"
 #include "verify/metrics/metric_value.h"
-#include "verify/output_file.h"
+#include "formats/output_file.h"
 #include "verify/report/console.h"
 #include "verify/report/escape.h"
 #include "verify/report/jsonl.h"
@@ -149,7 +149,7 @@ TEST(Jsonl, TheNamesOfTheFormat) {
 }
 
 TEST(Jsonl, AFullDiskIsAnError) {
-  EXPECT_THAT(message_of<std::runtime_error>([] { AppendFile("/dev/full").append("x"); }),
+  EXPECT_THAT(message_of<std::runtime_error>([] { formats::AppendFile("/dev/full").append("x"); }),
               HasSubstr("/dev/full: cannot be written: No space left on device"));
   EXPECT_THAT(message_of<std::runtime_error>([] { JsonlReport("/nonexistent/results.jsonl"); }),
               HasSubstr("cannot be written: No such file"));
@@ -160,14 +160,14 @@ TEST(Jsonl, AFullDiskIsAnError) {
 TEST(Jsonl, AFileIsReplacedWholeOrNotAtAll) {
   const testing::TemporaryFolder folder;
   const auto file = folder.path() / "summary.md";
-  replace_file(file, "one, which is longer");
-  replace_file(file, "two");
+  formats::replace_file(file, "one, which is longer");
+  formats::replace_file(file, "two");
   EXPECT_EQ(testing::text_of(file), "two");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
-  EXPECT_THROW(replace_file("/nonexistent/summary.md", "x"), std::runtime_error);
+  EXPECT_THROW(formats::replace_file("/nonexistent/summary.md", "x"), std::runtime_error);
   std::filesystem::create_directory(folder.path() / "report.html");
   std::ofstream(folder.path() / "report.html" / "x") << "x";
-  EXPECT_THROW(replace_file(folder.path() / "report.html", "x"), std::runtime_error);
+  EXPECT_THROW(formats::replace_file(folder.path() / "report.html", "x"), std::runtime_error);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/testing/temporary_folder.h"
 #include "model/tokenizer/tokenizer.h"
 #include "model/tokenizer/vocabulary.h"
 
@@ -79,22 +80,9 @@ inline Json tiny(const std::vector<std::pair<std::string, std::string>>& merges 
 }
 
 // A folder that goes with the object.
-class Folder {
+class Folder : public formats::testing::TemporaryFolder {
  public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "octlm_tokenizer_XXXXXX") {
-    std::string name = path_.string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  void write(const std::string& text) const { std::ofstream(path_ / "tokenizer.json") << text; }
-
- private:
-  std::filesystem::path path_;
+  void write(const std::string& text) const { std::ofstream(path() / "tokenizer.json") << text; }
 };
 
 inline Tokenizer load_text(const std::string& text) {

@@ -6,13 +6,13 @@
 #include <stdexcept>
 #include <string>
 
-namespace octlm::reference::testing {
+namespace octlm::formats::testing {
 
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern =
-        (std::filesystem::temp_directory_path() / "octlm-reference-XXXXXX").string();
+        (std::filesystem::temp_directory_path() / "octlm-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
       throw std::runtime_error("no temporary folder: " + pattern);
     path_ = pattern;
@@ -29,4 +29,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace octlm::reference::testing
+}  // namespace octlm::formats::testing

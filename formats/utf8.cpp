@@ -1,8 +1,8 @@
-#include "model/tokenizer/utf8.h"
+#include "formats/utf8.h"
 
 #include <cstring>
 
-namespace octlm::model {
+namespace octlm::formats {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
@@ -40,6 +40,11 @@ Utf8Step utf8_step(std::string_view text, std::size_t at) {
   return {Kind::kCharacter, needed};
 }
 
+CodePoint checked_code_point(std::string_view text, std::size_t at) {
+  if (utf8_step(text, at).kind != Utf8Step::Kind::kCharacter) return {};
+  return code_point_at(text.data() + at);
+}
+
 std::size_t find_invalid_utf8(std::string_view text) {
   for (std::size_t at = ascii_run(text, 0); at < text.size();) {
     const Utf8Step step = utf8_step(text, at);
@@ -64,4 +69,4 @@ void append_lossy(std::string& out, std::string_view bytes) {
   out.append(bytes.substr(copied));
 }
 
-}  // namespace octlm::model
+}  // namespace octlm::formats

@@ -1,4 +1,4 @@
-#include "verify/canonical_json.h"
+#include "formats/canonical_json.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,15 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "verify/utf8.h"
+#include "formats/quoted.h"
+#include "formats/utf8.h"
 
-namespace octlm::verify {
+namespace octlm::formats {
 namespace {
 
 std::u16string utf16(std::string_view text) {
   std::u16string units;
   for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = code_point_at(text, at);
+    const CodePoint c = checked_code_point(text, at);
     if (c.bytes == 0) throw std::invalid_argument("canonical JSON: a string is not UTF-8");
     if (c.value < 0x10000) {
       units += static_cast<char16_t>(c.value);
@@ -30,7 +31,7 @@ std::u16string utf16(std::string_view text) {
 }
 
 void write_string(std::string& out, std::string_view text) {
-  if (first_invalid_utf8(text) != std::string_view::npos) {
+  if (find_invalid_utf8(text) != std::string_view::npos) {
     throw std::invalid_argument("canonical JSON: a string is not UTF-8");
   }
   out += '"';
@@ -59,9 +60,7 @@ void write_string(std::string& out, std::string_view text) {
         break;
       default:
         if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\u00";
-          out += "0123456789abcdef"[c >> 4];
-          out += "0123456789abcdef"[c & 15];
+          out += "\\u00" + hex_byte(static_cast<unsigned char>(c));
         } else {
           out += c;
         }
@@ -175,4 +174,4 @@ std::string canonical_json(const nlohmann::json& value) {
   return out;
 }
 
-}  // namespace octlm::verify
+}  // namespace octlm::formats

@@ -1,43 +1,25 @@
-// JSON that comes from outside, read so that nothing in it can be overlooked: every refusal names
-// the file, the place, and the nearest known name.
+// The members of parsed JSON, read so that none can be overlooked: every refusal names the file, the
+// path to the value, and the nearest known name.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
-namespace octlm::verify {
+#include "formats/error.h"
+#include "formats/strict_json.h"
 
-// "experiments/registered/EXP-074.json: $.tolerence: unknown key; did you mean "tolerance"?"
-class SpecError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// Parses one JSON value. Refuses, as "FILE:LINE:COLUMN: what": anything RFC 8259 refuses, duplicate
-// keys, text after the value, invalid UTF-8, a byte order mark, nesting deeper than 64, numbers
-// that overflow or underflow a double, integers beyond +-2^53 (no other JSON reader would keep
-// them).
-nlohmann::json parse_strict(std::string_view text, const std::string& file);
-
-// The same of a file of at most 64 MiB. Throws SpecError when it cannot be read.
-nlohmann::json read_strict(const std::filesystem::path& file);
-
-// The whole file as bytes. Throws SpecError with the path and why.
-std::string read_file(const std::filesystem::path& file);
+namespace octlm::formats {
 
 class ObjectReader;
 
 // A value and where it stands. Points into the document: REQUIRES it to outlive the reader.
-// Every accessor throws SpecError "FILE: PATH: expected ..., found ..." when the value is of
+// Every accessor throws FormatError "FILE: PATH: expected ..., found ..." when the value is of
 // another type.
 class Reader {
  public:
@@ -64,7 +46,7 @@ class Reader {
   const std::string& file() const { return file_; }
   const std::string& path() const { return path_; }  // "$.criteria[0].at_most"
 
-  // Throws SpecError "FILE: PATH: what".
+  // Throws FormatError "FILE: PATH: what".
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
@@ -81,7 +63,7 @@ class ObjectReader {
   // Every member by name, for objects whose keys are free ({"model.safetensors": "sha256:..."}).
   std::vector<std::pair<std::string, Reader>> all();
 
-  // Throws SpecError at the object itself.
+  // Throws FormatError at the object itself.
   [[noreturn]] void fail(const std::string& what) const { self_.fail(what); }
 
  private:
@@ -94,11 +76,4 @@ class ObjectReader {
   std::vector<std::string> asked_;
 };
 
-// The candidate with the smallest edit distance to `name`, when that is small enough to be a slip
-// (at most a third of the length, and one at least); "" otherwise.
-std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
-
-// `; did you mean "x"?` or, when nothing is near, `; known: a, b, c`.
-std::string suggestion(std::string_view name, const std::vector<std::string>& candidates);
-
-}  // namespace octlm::verify
+}  // namespace octlm::formats

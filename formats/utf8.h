@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace octlm::model {
+namespace octlm::formats {
 
 // One code point of valid UTF-8.
 struct CodePoint {
@@ -27,6 +27,10 @@ inline CodePoint code_point_at(const char* at) {
   return {(lead & 0x07) << 18 | (byte(1) & 0x3f) << 12 | (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f),
           4};
 }
+
+// The code point that starts at text[at] of arbitrary bytes; 0 bytes: what stands there is none.
+// REQUIRES: at < text.size().
+CodePoint checked_code_point(std::string_view text, std::size_t at);
 
 // Where the character that ends at `end` begins. REQUIRES: valid UTF-8, end > 0.
 inline std::size_t character_before(std::string_view text, std::size_t end) {
@@ -71,4 +75,4 @@ std::size_t find_invalid_utf8(std::string_view text);
 // Appends `bytes` with U+FFFD for what is invalid, an incomplete end included.
 void append_lossy(std::string& out, std::string_view bytes);
 
-}  // namespace octlm::model
+}  // namespace octlm::formats

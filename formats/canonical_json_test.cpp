@@ -1,5 +1,5 @@
 // The vectors are those of RFC 8785: section 3.2.2 and 3.2.3, and appendix B.
-#include "verify/canonical_json.h"
+#include "formats/canonical_json.h"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 #include <limits>
 #include <random>
 
-#include "verify/sha256.h"
-#include "verify/testing/fake_experiment.h"
+#include "formats/sha256.h"
+#include "formats/testing/temporary_folder.h"
 
-namespace octlm::verify {
+namespace octlm::formats {
 namespace {
 
 std::string canonical(const char* text) { return canonical_json(nlohmann::json::parse(text)); }
@@ -115,4 +115,4 @@ TEST(Sha256, OfAFileAsOfItsBytes) {
 }
 
 }  // namespace
-}  // namespace octlm::verify
+}  // namespace octlm::formats

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace octlm::verify {
+namespace octlm::formats {
 
 // Throws std::invalid_argument for what the scheme cannot hold: non-finite numbers, integers that
 // no double holds, strings that are not UTF-8.
@@ -15,4 +15,4 @@ std::string canonical_json(const nlohmann::json& value);
 // ECMAScript's Number::toString of a finite number: 1e-7, 0.000001, 1e+21, 333333333.3333333.
 std::string ecmascript_number(double value);
 
-}  // namespace octlm::verify
+}  // namespace octlm::formats
