@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "experiments/commands/commands.h"
+#include "formats/json_reader.h"
 #include "reference/transformers/python.h"
 #include "verify/ledger/ledger.h"
 #include "verify/provenance.h"
 #include "verify/report/escape.h"
 #include "verify/runner.h"
-#include "formats/json_reader.h"
 
 namespace {
 

@@ -2,15 +2,15 @@
 // checkpoint of the same geometry, with nothing but the file hashes replaced.
 #include <gtest/gtest.h>
 
-#include "formats/strict_json.h"
-#include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
 #include "experiments/commands/selection.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/kinds/kinds.h"
+#include "formats/sha256.h"
+#include "formats/strict_json.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "reference/transformers/python.h"
 #include "verify/criteria.h"
 #include "verify/runner.h"
-#include "formats/sha256.h"
 
 namespace octlm::experiments {
 namespace {

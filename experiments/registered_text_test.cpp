@@ -4,11 +4,11 @@
 
 #include <iostream>
 
-#include "formats/json_reader.h"
+#include "experiments/commands/selection.h"
+#include "experiments/engines/local_environment.h"
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
-#include "experiments/commands/selection.h"
+#include "formats/json_reader.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "reference/transformers/python.h"
 #include "verify/runner.h"

@@ -64,7 +64,8 @@ TEST_F(FilesTest, AWholeFileReplacesNothingButAFile) {
   const auto refusal_to = [](const fs::path& file) {
     return message_of<std::runtime_error>([&] { replace_file(file, "x"); });
   };
-  EXPECT_EQ(refusal_to(at("fifo")), at("fifo").string() + ": cannot be written: not a regular file");
+  EXPECT_EQ(refusal_to(at("fifo")),
+            at("fifo").string() + ": cannot be written: not a regular file");
   EXPECT_THAT(refusal_to(folder_.path()), HasSubstr("not a regular file"));
   EXPECT_THAT(refusal_to(at("none") / "f"), HasSubstr("cannot be written: No such file"));
   EXPECT_TRUE(fs::is_fifo(at("fifo")));

@@ -44,9 +44,7 @@ std::string member_path(const std::string& path, const std::string& key) {
 Reader::Reader(const nlohmann::json& value, std::string file, std::string path)
     : value_(&value), file_(std::move(file)), path_(std::move(path)) {}
 
-void Reader::fail(const std::string& what) const {
-  refuse(file_ + ": " + path_, what);
-}
+void Reader::fail(const std::string& what) const { refuse(file_ + ": " + path_, what); }
 
 void Reader::object(const std::function<void(ObjectReader&)>& members) const {
   if (!value_->is_object()) fail("expected an object, found " + describe(*value_));

@@ -17,10 +17,8 @@ using Json = nlohmann::json;
 
 // A header of 100,000 tensors has 1,100,000 values. One within its limit of bytes could hold tens of
 // millions, at 16 bytes each once parsed.
-constexpr JsonLimits kHeaderLimits{.depth = 16,
-                                   .values = 4'000'000,
-                                   .least_integer = INT64_MIN,
-                                   .greatest_integer = UINT64_MAX};
+constexpr JsonLimits kHeaderLimits{
+    .depth = 16, .values = 4'000'000, .least_integer = INT64_MIN, .greatest_integer = UINT64_MAX};
 
 [[noreturn]] void refuse_tensor(const std::string& where, const std::string& name,
                                 const std::string& what) {
@@ -145,8 +143,7 @@ void check_coverage(const std::vector<StoredTensor>& tensors, std::uint64_t data
     }
     if (tensor.begin > covered) {
       refuse(where, "a hole: no tensor covers bytes " + std::to_string(covered) + " to " +
-                        std::to_string(tensor.begin) + ", before tensor " +
-                        in_quotes(tensor.name));
+                        std::to_string(tensor.begin) + ", before tensor " + in_quotes(tensor.name));
     }
     covered = tensor.end;
   }

@@ -76,7 +76,8 @@ TEST(ParseStrict, RefusesDeepNestingWithoutRecursing) {
 TEST(ReadStrict, NamesTheFile) {
   EXPECT_THAT(message_of<FormatError>([] { read_strict("/nonexistent/x.json"); }),
               HasSubstr("/nonexistent/x.json: cannot be opened: No such file"));
-  EXPECT_THAT(message_of<FormatError>([] { read_strict("/tmp"); }), HasSubstr("/tmp: not a regular file"));
+  EXPECT_THAT(message_of<FormatError>([] { read_strict("/tmp"); }),
+              HasSubstr("/tmp: not a regular file"));
 }
 
 TEST(ParseStrict, RefusesWhatTheParserWouldSkip) {

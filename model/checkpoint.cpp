@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "model/architectures/architecture.h"
+#include "model/checkpoint_json.h"
 #include "model/finite_scan.h"
 #include "model/safetensors.h"
-#include "model/checkpoint_json.h"
 
 namespace octlm::model {
 namespace {

@@ -16,11 +16,10 @@ using formats::in_quotes;
 using formats::refuse;
 using Json = nlohmann::json;
 
-inline constexpr formats::JsonLimits kCheckpointJson{
-    .depth = 16,  // config.json needs 3
-    .values = 4'000'000,
-    .least_integer = INT64_MIN,
-    .greatest_integer = UINT64_MAX};
+inline constexpr formats::JsonLimits kCheckpointJson{.depth = 16,  // config.json needs 3
+                                                     .values = 4'000'000,
+                                                     .least_integer = INT64_MIN,
+                                                     .greatest_integer = UINT64_MAX};
 
 // Throws FormatError that starts with `where`.
 inline Json parse_checkpoint_json(std::string_view text, const std::string& where) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "model/architectures/architecture.h"
-#include "model/config_fields.h"
 #include "model/checkpoint_json.h"
+#include "model/config_fields.h"
 
 namespace octlm::model {
 namespace {

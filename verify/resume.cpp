@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "verify/ledger/publish.h"
 #include "formats/output_file.h"
+#include "verify/ledger/publish.h"
 #include "verify/report/jsonl.h"
 
 namespace octlm::verify {

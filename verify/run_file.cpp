@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "verify/lenient_json.h"
 #include "formats/json_reader.h"
+#include "verify/lenient_json.h"
 
 namespace octlm::verify {
 
@@ -43,7 +43,7 @@ RunFile read_run_file(const std::filesystem::path& folder) {
     auto json = formats::parse_or_discard(one);
     if (!json.is_object() || !json.contains("type") || !json["type"].is_string()) {
       throw formats::FormatError(file.string() + ": line " + std::to_string(run.lines.size() + 1) +
-                      " is no line of a run");
+                                 " is no line of a run");
     }
     run.lines.push_back({std::move(one), std::move(json)});
   }

@@ -4,11 +4,11 @@
 #include <regex>
 #include <set>
 
-#include "formats/nearest_name.h"
 #include "formats/canonical_json.h"
+#include "formats/nearest_name.h"
+#include "formats/sha256.h"
 #include "verify/kind.h"
 #include "verify/metrics/metrics.h"
-#include "formats/sha256.h"
 
 namespace octlm::verify {
 namespace {
@@ -29,7 +29,8 @@ std::vector<std::string> known_metrics(const Kind& kind) {
   return names;
 }
 
-std::vector<std::string> read_names(const formats::Reader& list, const std::vector<std::string>& known) {
+std::vector<std::string> read_names(const formats::Reader& list,
+                                    const std::vector<std::string>& known) {
   std::vector<std::string> names;
   for (const formats::Reader& element : list.array()) {
     names.push_back(element.one_of(known));
@@ -92,7 +93,8 @@ bool read_limit(formats::ObjectReader& members, Criterion& criterion) {
 }
 
 // A bound that its metric could never be held against is refused here, not found out by the run.
-void check_type(const Criterion& criterion, const MetricDefinition& metric, const formats::Reader& value) {
+void check_type(const Criterion& criterion, const MetricDefinition& metric,
+                const formats::Reader& value) {
   const bool wants_bool = metric.type == MetricDefinition::Type::kBool;
   if (wants_bool != std::holds_alternative<bool>(criterion.limit)) {
     value.fail(metric.name + (wants_bool ? " is true or false: use equals with one of them"
@@ -100,7 +102,8 @@ void check_type(const Criterion& criterion, const MetricDefinition& metric, cons
   }
 }
 
-void read_params(formats::ObjectReader& members, Criterion& criterion, const MetricDefinition* metric) {
+void read_params(formats::ObjectReader& members, Criterion& criterion,
+                 const MetricDefinition* metric) {
   const std::vector<std::string> wanted = metric ? metric->params : std::vector<std::string>{};
   const auto params = members.optional("params");
   if (!params) {
@@ -213,7 +216,7 @@ const Kind& find_kind(std::string_view name, std::span<const Kind> kinds,
     names.push_back(kind.name);
   }
   throw formats::FormatError(where + ": there is no kind \"" + std::string(name) + "\"" +
-                  formats::suggestion(name, names));
+                             formats::suggestion(name, names));
 }
 
 formats::Reader Spec::part(const std::string& name) const {

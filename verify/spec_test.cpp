@@ -12,7 +12,8 @@ using ::testing::HasSubstr;
 using testing::message_of;
 
 nlohmann::json table() {
-  return formats::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" / "spec_variants.json");
+  return formats::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
+                              "spec_variants.json");
 }
 
 Spec parse(const nlohmann::json& document) {
@@ -26,7 +27,8 @@ TEST(Spec, EveryVariantOfTheTable) {
   const nlohmann::json all = table();
   for (const nlohmann::json& variant : all["variants"]) {
     if (variant["level"] == "kind") continue;
-    const auto refused = message_of<formats::FormatError>([&] { parse(all["base"].patch(variant["patch"])); });
+    const auto refused =
+        message_of<formats::FormatError>([&] { parse(all["base"].patch(variant["patch"])); });
     EXPECT_EQ(refused.empty(), variant["valid"].get<bool>()) << variant["name"] << ": " << refused;
     if (variant.contains("says")) {
       EXPECT_THAT(refused, HasSubstr(variant["says"].get<std::string>())) << variant["name"];

@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "formats/error.h"
 #include "experiments/engines/local_environment.h"
+#include "formats/error.h"
 #include "verify/criteria.h"
 
 namespace octlm::experiments {

@@ -6,11 +6,11 @@
 #include <map>
 #include <ostream>
 
-#include "formats/error.h"
 #include "experiments/engines/checkpoint_store.h"
+#include "experiments/engines/local_environment.h"
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/spec_parts.h"
-#include "experiments/engines/local_environment.h"
+#include "formats/error.h"
 #include "reference/path.h"
 
 namespace octlm::experiments {

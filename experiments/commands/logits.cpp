@@ -11,15 +11,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/filter.h"
-#include "experiments/kinds/spec_parts.h"
-#include "experiments/engines/local_environment.h"
 #include "experiments/commands/logits_file.h"
+#include "experiments/engines/checkpoint_store.h"
+#include "experiments/engines/local_environment.h"
 #include "experiments/engines/octlm_engine.h"
-#include "reference/path.h"
+#include "experiments/kinds/spec_parts.h"
 #include "formats/json_reader.h"
+#include "reference/path.h"
 
 namespace octlm::experiments {
 namespace {

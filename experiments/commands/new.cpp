@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
-#include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
 #include "experiments/commands/starting_points.h"
-#include "verify/runner.h"
+#include "experiments/engines/checkpoint_store.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/kinds/kinds.h"
 #include "formats/sha256.h"
+#include "verify/runner.h"
 
 namespace octlm::experiments {
 namespace {

@@ -7,18 +7,18 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
-#include "experiments/kinds/kinds.h"
-#include "experiments/kinds/spec_parts.h"
+#include "experiments/commands/selection.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/engines/octlm_engine.h"
-#include "experiments/commands/selection.h"
+#include "experiments/kinds/kinds.h"
+#include "experiments/kinds/spec_parts.h"
+#include "formats/sha256.h"
 #include "reference/process/command_words.h"
 #include "reference/process/process.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
 #include "verify/run_file.h"
 #include "verify/runner.h"
-#include "formats/sha256.h"
 
 namespace octlm::experiments {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "formats/json_reader.h"
-#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/filter.h"
+#include "experiments/engines/checkpoint_store.h"
+#include "formats/json_reader.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace octlm::experiments {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "formats/sha256.h"
 #include "formats/json_reader.h"
+#include "formats/sha256.h"
 
 namespace octlm::experiments {
 namespace {

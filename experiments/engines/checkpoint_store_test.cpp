@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "model/testing/tiny_checkpoint.h"
 #include "formats/sha256.h"
+#include "model/testing/tiny_checkpoint.h"
 
 namespace octlm::experiments {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "formats/error.h"
 #include "experiments/kinds/spec_parts.h"
+#include "formats/error.h"
 #include "model/tokenizer/tokenizer.h"
 #include "verify/kind.h"
 

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "experiments/kinds/token_text.h"
-#include "model/tokenizer/testing/tiny_tokenizer.h"
 #include "formats/json_reader.h"
+#include "model/tokenizer/testing/tiny_tokenizer.h"
 
 namespace octlm::experiments {
 namespace {

@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <fstream>
 
-#include "formats/error.h"
 #include "experiments/kinds/own_metrics.h"
 #include "experiments/testing/fake_engine.h"
+#include "formats/error.h"
+#include "formats/sha256.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
-#include "formats/sha256.h"
-#include "verify/runner.h"
 #include "reference/request.h"
+#include "verify/runner.h"
 
 namespace octlm::experiments {
 namespace {

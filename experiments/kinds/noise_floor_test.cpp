@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/error.h"
 #include "experiments/testing/fake_engine.h"
+#include "formats/error.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "verify/runner.h"
 

@@ -91,7 +91,7 @@ std::string with_thinking(const std::string& chat, bool thinking, const std::str
   auto document = model::OrderedJson::parse(chat);
   if (document.contains("enable_thinking")) {
     throw formats::FormatError(where +
-                            ": it says \"enable_thinking\" itself, and the case \"thinking\"");
+                               ": it says \"enable_thinking\" itself, and the case \"thinking\"");
   }
   document["enable_thinking"] = thinking;
   return document.dump();

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/error.h"
 #include "experiments/engines/environment.h"
+#include "formats/error.h"
 #include "reference/path.h"
 #include "verify/spec.h"
 

@@ -12,7 +12,7 @@ namespace {
 
 TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
   const auto table = formats::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
-                                         "spec_variants.json");
+                                          "spec_variants.json");
   const Environment environment;
   const auto kinds = all_kinds(environment);
   int read = 0;

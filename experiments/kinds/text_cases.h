@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "formats/error.h"
 #include "experiments/kinds/text_sets.h"
+#include "formats/error.h"
 #include "verify/spec.h"
 
 namespace octlm::experiments {

@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/sha256.h"
 #include "experiments/kinds/text_sets.h"
+#include "formats/sha256.h"
 #include "reference/request.h"
 #include "reference/text_engine.h"
 #include "verify/kind.h"

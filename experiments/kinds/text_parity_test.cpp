@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "formats/error.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/testing/fake_text_machine.h"
+#include "formats/error.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {

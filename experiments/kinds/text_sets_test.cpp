@@ -7,8 +7,8 @@
 #include <set>
 
 #include "formats/sha256.h"
-#include "reference/request.h"
 #include "formats/utf8.h"
+#include "reference/request.h"
 
 namespace octlm::experiments {
 namespace {

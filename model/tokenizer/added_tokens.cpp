@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/tokenizer/unicode_classes.h"
 #include "formats/utf8.h"
+#include "model/tokenizer/unicode_classes.h"
 
 namespace octlm::model {
 namespace {
@@ -14,7 +14,8 @@ bool has_class(std::string_view text, std::size_t at, std::uint8_t flag) {
 }
 
 bool touches_word(std::string_view text, std::size_t begin, std::size_t end) {
-  if (begin > 0 && has_class(text, formats::character_before(text, begin), CharClass::kWord)) return true;
+  if (begin > 0 && has_class(text, formats::character_before(text, begin), CharClass::kWord))
+    return true;
   return end < text.size() && has_class(text, end, CharClass::kWord);
 }
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/tokenizer/unicode_tables.inc"
 #include "formats/utf8.h"
+#include "model/tokenizer/unicode_tables.inc"
 
 namespace octlm::model {
 namespace {

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "formats/utf8.h"
 #include "model/checkpoint_json.h"
 #include "model/tokenizer/unicode_classes.h"
-#include "formats/utf8.h"
 
 namespace octlm::model {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <random>
 
+#include "formats/utf8.h"
 #include "model/tokenizer/scanners.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
-#include "formats/utf8.h"
 
 namespace octlm::model {
 namespace {

@@ -1,7 +1,7 @@
 #include "model/tokenizer/scanners.h"
 
-#include "model/tokenizer/unicode_classes.h"
 #include "formats/utf8.h"
+#include "model/tokenizer/unicode_classes.h"
 
 namespace octlm::model {
 namespace {

@@ -6,19 +6,17 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "formats/quoted.h"
+#include "formats/utf8.h"
 #include "model/tokenizer/added_tokens.h"
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/nfc.h"
 #include "model/tokenizer/tokenizer_file.h"
-#include "formats/quoted.h"
-#include "formats/utf8.h"
 
 namespace octlm::model {
 namespace {
 
-std::string byte_name(std::uint8_t byte) {
-  return "0x" + formats::hex_byte(byte);
-}
+std::string byte_name(std::uint8_t byte) { return "0x" + formats::hex_byte(byte); }
 
 void require_utf8(std::string_view text) {
   const std::size_t at = formats::find_invalid_utf8(text);

@@ -92,7 +92,8 @@ class Members {
   Members(const Node& node, std::initializer_list<std::string_view> known) : node_(node) {
     for (const auto [name, value] : node.object()) {
       if (std::find(known.begin(), known.end(), name) == known.end()) {
-        const std::string nearest = formats::nearest_name(name, std::span(known.begin(), known.size()));
+        const std::string nearest =
+            formats::nearest_name(name, std::span(known.begin(), known.size()));
         node.refuse("unknown field " + in_quotes(name) +
                     (nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
       }

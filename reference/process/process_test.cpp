@@ -8,20 +8,20 @@
 #include <fstream>
 #include <sstream>
 
+#include "formats/testing/temporary_folder.h"
 #include "reference/process/command_words.h"
 #include "reference/recorded/logits_file.h"
 #include "reference/testing/sinks.h"
-#include "formats/testing/temporary_folder.h"
 
 namespace octlm::reference {
 namespace {
 
 namespace fs = std::filesystem;
+using formats::testing::TemporaryFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::keep;
 using ::testing::Not;
-using formats::testing::TemporaryFolder;
 
 constexpr std::int64_t kVocab = 5;
 

@@ -5,10 +5,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "formats/sha256.h"
 #include "reference/recorded/logits_file.h"
 #include "reference/recorded/recording_manifest.h"
 #include "reference/request.h"
-#include "formats/sha256.h"
 
 namespace octlm::reference {
 namespace {

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <utility>
 
+#include "formats/testing/temporary_folder.h"
 #include "reference/request.h"
 #include "reference/testing/sinks.h"
-#include "formats/testing/temporary_folder.h"
 
 namespace octlm::reference {
 namespace {

@@ -29,8 +29,8 @@
 #include <thread>
 #include <vector>
 
-#include "reference/testing/python_checkpoint.h"
 #include "formats/testing/temporary_folder.h"
+#include "reference/testing/python_checkpoint.h"
 #include "reference/transformers/transformers.h"
 
 namespace octlm::reference {

@@ -11,12 +11,12 @@
 #include <fstream>
 #include <numeric>
 
+#include "formats/testing/temporary_folder.h"
+#include "reference/testing/python_checkpoint.h"
+#include "reference/testing/sinks.h"
 #include "reference/transformers/mapped_libraries.h"
 #include "reference/transformers/python.h"
 #include "reference/transformers/python_call.h"
-#include "reference/testing/python_checkpoint.h"
-#include "reference/testing/sinks.h"
-#include "formats/testing/temporary_folder.h"
 
 namespace octlm::reference {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <sstream>
 
+#include "formats/json_reader.h"
 #include "verify/provenance.h"
 #include "verify/run_file.h"
-#include "formats/json_reader.h"
 
 namespace octlm::verify {
 namespace {

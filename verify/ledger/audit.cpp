@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
+#include "formats/json_reader.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
-#include "formats/json_reader.h"
 
 namespace octlm::verify {
 namespace {

@@ -2,11 +2,11 @@
 #include <map>
 #include <set>
 
+#include "formats/json_reader.h"
+#include "formats/sha256.h"
 #include "verify/ledger/audit.h"
 #include "verify/ledger/standing.h"
 #include "verify/run_file.h"
-#include "formats/sha256.h"
-#include "formats/json_reader.h"
 
 namespace octlm::verify {
 namespace {

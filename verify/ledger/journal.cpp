@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "formats/json_reader.h"
+#include "formats/sha256.h"
 #include "verify/ledger/locked_append.h"
 #include "verify/provenance.h"
-#include "formats/sha256.h"
-#include "formats/json_reader.h"
 
 namespace octlm::verify {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "formats/json_reader.h"
+#include "formats/sha256.h"
 #include "verify/ledger/amendment.h"
 #include "verify/provenance.h"
-#include "formats/sha256.h"
 #include "verify/spec.h"
-#include "formats/json_reader.h"
 
 namespace octlm::verify {
 
@@ -49,7 +49,8 @@ void read_claim(formats::ObjectReader& members) {
   members.required("spec_sha256").non_empty_string();
   read_spec_shape(members.required("spec"));
   read_digests(members.required("files"));
-  for (const formats::Reader& metric : members.required("metrics").array()) metric.non_empty_string();
+  for (const formats::Reader& metric : members.required("metrics").array())
+    metric.non_empty_string();
 }
 
 void read_prior(const formats::Reader& prior) {
@@ -76,22 +77,23 @@ LedgerLine read_line(std::string_view text, std::int64_t number) {
   line.number = number;
   line.sha256 = formats::sha256(text);
   line.fields = formats::parse_strict(text, "line " + std::to_string(number));
-  formats::Reader(line.fields, "line " + std::to_string(number)).object([&](formats::ObjectReader& members) {
-    line.experiment = members.required("experiment").non_empty_string();
-    line.entry = members.required("entry").one_of({"register", "amend", "withdraw", "publish"});
-    line.prev = members.required("prev").non_empty_string();
-    line.time = members.required("time").non_empty_string();
-    members.required("commit").non_empty_string();
-    if (line.entry == "publish") return read_publication(members);
-    if (line.entry != "register") members.required("reason").non_empty_string();
-    if (line.entry == "withdraw") return;
-    read_claim(members);
-    read_prior(members.required("prior_results"));
-    if (line.entry == "amend") {
-      members.required("class").one_of({"narrowing", "loosening"});
-      members.required("changes").array();
-    }
-  });
+  formats::Reader(line.fields, "line " + std::to_string(number))
+      .object([&](formats::ObjectReader& members) {
+        line.experiment = members.required("experiment").non_empty_string();
+        line.entry = members.required("entry").one_of({"register", "amend", "withdraw", "publish"});
+        line.prev = members.required("prev").non_empty_string();
+        line.time = members.required("time").non_empty_string();
+        members.required("commit").non_empty_string();
+        if (line.entry == "publish") return read_publication(members);
+        if (line.entry != "register") members.required("reason").non_empty_string();
+        if (line.entry == "withdraw") return;
+        read_claim(members);
+        read_prior(members.required("prior_results"));
+        if (line.entry == "amend") {
+          members.required("class").one_of({"narrowing", "loosening"});
+          members.required("changes").array();
+        }
+      });
   return line;
 }
 

@@ -5,9 +5,9 @@
 
 #include <thread>
 
+#include "formats/sha256.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/locked_append.h"
-#include "formats/sha256.h"
 #include "verify/testing/temporary_project.h"
 
 namespace octlm::verify {
@@ -313,8 +313,9 @@ TEST_F(JournalFile, KnowsWhoseResultsExist) {
 TEST_F(JournalFile, HostileLinesAreLeftOut) {
   std::filesystem::create_directories(file_.parent_path());
   std::ofstream(file_) << "[]\n1\n{\"type\": 3}\n{\"type\":\"intent\",\"device\":7}\n"
-                       << "{\"type\":\"result\",\"intent\":[]}\n\xff\n";
-  EXPECT_EQ(journal().torn_lines, 4);
+                       << "{\"type\":\"result\",\"intent\":[]}\n\xff\n"
+                       << std::string(1'000'000, '[') << '\n';
+  EXPECT_EQ(journal().torn_lines, 5);
   EXPECT_EQ(journal().attempts.size(), 1U);
   EXPECT_EQ(journal().faults.size(), 1U);
 }

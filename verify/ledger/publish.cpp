@@ -6,13 +6,13 @@
 #include <optional>
 #include <stdexcept>
 
+#include "formats/sha256.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/ledger.h"
 #include "verify/ledger/locked_append.h"
 #include "verify/ledger/standing.h"
 #include "verify/provenance.h"
 #include "verify/run_file.h"
-#include "formats/sha256.h"
 
 namespace octlm::verify {
 namespace {

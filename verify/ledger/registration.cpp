@@ -4,11 +4,11 @@
 #include <functional>
 #include <stdexcept>
 
+#include "formats/sha256.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/locked_append.h"
 #include "verify/ledger/standing.h"
 #include "verify/provenance.h"
-#include "formats/sha256.h"
 
 namespace octlm::verify {
 namespace {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "formats/error.h"
+#include "formats/utf8.h"
 #include "verify/read_back.h"
 #include "verify/report/html_sections.h"
 #include "verify/report/jsonl.h"
@@ -12,7 +13,6 @@
 #include "verify/report/markdown.h"
 #include "verify/report/rendering.h"
 #include "verify/testing/sample_run.h"
-#include "formats/utf8.h"
 
 namespace octlm::verify {
 namespace {
@@ -473,8 +473,10 @@ TEST_F(ReadBack, AStrangeFileIsReadAsFarAsItGoes) {
 
 TEST_F(ReadBack, WhatIsNoRunIsRefused) {
   EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), formats::FormatError);
-  std::ofstream(folder_.path() / "results.jsonl") << "{}\n";
-  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), formats::FormatError);
+  for (const std::string& line : {std::string("{}"), std::string(1'000'000, '[')}) {
+    std::ofstream(folder_.path() / "results.jsonl") << line << '\n';
+    EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), formats::FormatError);
+  }
 }
 
 TEST_F(ReadBack, ThePageSaysWhatChangedSinceTheLastPublishedRun) {

@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "formats/utf8.h"
 #include "verify/report/markup.h"
 #include "verify/testing/sample_run.h"
-#include "formats/utf8.h"
 
 namespace octlm::verify {
 namespace {

@@ -1,8 +1,8 @@
 #include "verify/report/rendering.h"
 
 #include "formats/error.h"
-#include "verify/lenient_json.h"
 #include "formats/output_file.h"
+#include "verify/lenient_json.h"
 #include "verify/read_back.h"
 #include "verify/report/html.h"
 #include "verify/report/junit.h"

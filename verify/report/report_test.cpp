@@ -2,9 +2,9 @@
 
 #include <sstream>
 
+#include "formats/output_file.h"
 #include "verify/criteria.h"
 #include "verify/metrics/metric_value.h"
-#include "formats/output_file.h"
 #include "verify/report/console.h"
 #include "verify/report/escape.h"
 #include "verify/report/jsonl.h"
