@@ -1,5 +1,5 @@
-// The members of parsed JSON, read so that none can be overlooked: every refusal names the file, the
-// path to the value, and the nearest known name.
+// The members of parsed JSON, read so that none can be overlooked: every refusal names the file,
+// the path to the value, and the nearest known name.
 #pragma once
 
 #include <cstdint>

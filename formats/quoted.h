@@ -1,5 +1,5 @@
-// Text that came from a file, fit for one line of a message: control and non-ASCII bytes would break
-// the line, or a terminal.
+// Text that came from a file, fit for one line of a message: control and non-ASCII bytes would
+// break the line, or a terminal.
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A header of 100,000 tensors has 1,100,000 values. One within its limit of bytes could hold tens of
-// millions, at 16 bytes each once parsed.
+// A header of 100,000 tensors has 1,100,000 values. One within its limit of bytes could hold tens
+// of millions, at 16 bytes each once parsed.
 constexpr JsonLimits kHeaderLimits{
     .depth = 16, .values = 4'000'000, .least_integer = INT64_MIN, .greatest_integer = UINT64_MAX};
 

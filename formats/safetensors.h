@@ -35,9 +35,9 @@ std::uint64_t safetensors_header_bytes(std::string_view start, std::uint64_t fil
                                        const std::string& where,
                                        std::uint64_t limit_bytes = kMaxSafetensorsHeaderBytes);
 
-// The tensors in the order of their offsets. `header` is the header's text alone; `dtypes` are those
-// that the caller can read, of F64, F32, F16, BF16. Throws FormatError: "<where>: [tensor 'name':]
-// what is wrong".
+// The tensors in the order of their offsets. `header` is the header's text alone; `dtypes` are
+// those that the caller can read, of F64, F32, F16, BF16. Throws FormatError: "<where>: [tensor
+// 'name':] what is wrong".
 std::vector<StoredTensor> parse_safetensors_header(std::string_view header,
                                                    std::uint64_t file_bytes,
                                                    std::span<const std::string_view> dtypes,

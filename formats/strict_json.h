@@ -1,5 +1,5 @@
-// JSON that comes from outside, parsed so that nothing in it can be lost and nothing in it can hurt:
-// without recursion, within stated limits, and one value for one text.
+// JSON that comes from outside, parsed so that nothing in it can be lost and nothing in it can
+// hurt: without recursion, within stated limits, and one value for one text.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ inline constexpr JsonLimits kIntegersOf64Bits{.least_integer = INT64_MIN,
                                               .greatest_integer = UINT64_MAX};
 
 // Parses one JSON value. Throws FormatError "WHERE:LINE:COLUMN: what" for anything RFC 8259 refuses
-// and for duplicate keys, text after the value, invalid UTF-8, NUL bytes, a byte order mark, numbers
-// that overflow or underflow a double, and what is beyond the limits. Columns count bytes.
+// and for duplicate keys, text after the value, invalid UTF-8, NUL bytes, a byte order mark,
+// numbers that overflow or underflow a double, and what is beyond the limits. Columns count bytes.
 nlohmann::json parse_strict(std::string_view text, const std::string& where,
                             const JsonLimits& limits = {});
 // The same, with the members of objects in the order of the text.

@@ -14,7 +14,7 @@ namespace octlm::verify {
 
 class Interrupted {
  public:
-  // Throws formats::FormatError when the folder holds no run; std::invalid_argument when the run ended.
+  // Throws FormatError when the folder holds no run; std::invalid_argument when the run ended.
   explicit Interrupted(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return file_.folder; }

@@ -11,7 +11,7 @@
 namespace octlm::experiments {
 
 // The file appears whole, when finish() returns; until then, and when it is destroyed unfinished,
-// only partial files beside it exist. Throws std::runtime_error with the path when the disk refuses.
+// only partial files beside it exist. Throws std::runtime_error with the path when a disk refuses.
 class LogitsFile {
  public:
   explicit LogitsFile(const std::filesystem::path& file);

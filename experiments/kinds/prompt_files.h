@@ -27,7 +27,7 @@ std::vector<std::string> read_texts(const std::filesystem::path& file);
 // The chats of a .json file (one) or a .jsonl file (one on each line), as JSON objects. The order
 // of keys is kept: templates print it. Throws formats::FormatError.
 std::vector<std::string> read_chats(const std::filesystem::path& file);
-// The chat with `enable_thinking`. Throws formats::FormatError, which starts with `where`, when it has
+// The chat with `enable_thinking`. Throws formats::FormatError, beginning with `where`, when it has
 // it already.
 std::string with_thinking(const std::string& chat, bool thinking, const std::string& where);
 

@@ -31,7 +31,7 @@ struct Audit {
   bool clean() const;             // no fault
 };
 
-// `read` is read_spec with the program's kinds; what it throws as formats::FormatError is a finding.
+// `read` is read_spec with the program's kinds; a formats::FormatError from it is a finding.
 Audit audit(const Project& project, const std::function<Spec(const std::filesystem::path&)>& read);
 
 // Its parts, each of which appends what it finds.
