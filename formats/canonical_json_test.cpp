@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <random>
 

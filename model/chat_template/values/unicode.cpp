@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "formats/utf8.h"
+
 namespace octlm::model::jinja {
 namespace {
 
@@ -17,7 +19,6 @@ struct SpecialCase {
 };
 
 constexpr SpecialCase kSpecialCasing[] = {
-#include "formats/utf8.h"
 #include "model/chat_template/values/special_casing.inc"
 };
 
