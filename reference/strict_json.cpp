@@ -22,8 +22,8 @@ std::string in_quotes(std::string_view key) {
 }  // namespace
 
 json parse_object(std::string_view text, const std::string& where) {
-  std::vector<std::set<std::string>>
-      open;  // the keys seen so far of each object that is being read
+  // The keys seen so far of each object that is being read.
+  std::vector<std::set<std::string>> open;
   std::string duplicate;
   const auto watch = [&](int, json::parse_event_t event, json& parsed) {
     if (event == json::parse_event_t::object_start) open.emplace_back();

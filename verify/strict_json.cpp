@@ -91,7 +91,7 @@ class Handler {
   bool end_object() { return close(); }
   bool end_array() { return close(); }
   bool key(string_t& name) {
-    if (open_.back()->contains(name)) fail("the key \"" + name + "\" stands here a second time");
+    if (open_.back()->contains(name)) fail("duplicate key \"" + name + "\"");
     key_ = std::move(name);
     return true;
   }

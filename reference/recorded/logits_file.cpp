@@ -52,8 +52,6 @@ std::int64_t bytes_of(std::int64_t positions, std::int64_t vocab) {
 
 }  // namespace
 
-// --- Writing ----------------------------------------------------------------------------------
-
 LogitsWriter::LogitsWriter(std::filesystem::path file, const std::string& tensor,
                            std::int64_t positions, std::int64_t vocab)
     : file_(std::move(file)),
@@ -97,8 +95,6 @@ std::string LogitsWriter::finish() {
   std::filesystem::rename(partial_, file_);
   return sha256_.hex();
 }
-
-// --- Reading ----------------------------------------------------------------------------------
 
 LogitsReader::LogitsReader(std::filesystem::path file) : file_(std::move(file)) {
   descriptor_ = open(file_.c_str(), O_RDONLY | O_CLOEXEC);

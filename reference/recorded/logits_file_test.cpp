@@ -107,13 +107,13 @@ TEST_F(LogitsFileTest, BadFilesAreRefused) {
   EXPECT_THAT(message(), HasSubstr("not an integer"));
   write(entry("F32", "[4611686018427387904,4]", "[0,0]"), 0);  // the product wraps to 0
   EXPECT_THAT(message(), HasSubstr("does not fill its offsets"));
-  write(
-      R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
-      4);
+  write(R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},)"
+        R"("b":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
+        4);
   EXPECT_THAT(message(), HasSubstr("gap or overlap"));
-  write(
-      R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
-      4);
+  write(R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},)"
+        R"("a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
+        4);
   EXPECT_THAT(message(), HasSubstr("appears twice"));
   std::filesystem::remove(file());
   std::filesystem::create_directory(file());
