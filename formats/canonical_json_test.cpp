@@ -30,14 +30,14 @@ TEST(CanonicalJson, TheExampleOfTheStandard) {
 
 // By UTF-16 code units the emoji (surrogates D83D DE02) stands before U+FB33; by bytes it does not.
 TEST(CanonicalJson, SortsKeysByUtf16CodeUnits) {
-  EXPECT_EQ(
-      canonical(
-          R"({"\u20ac": "Euro Sign", "\r": "Carriage Return", "\ufb33": "Hebrew Letter Dalet With Dagesh",
+  EXPECT_EQ(canonical(
+                R"({"\u20ac": "Euro Sign", "\r": "Carriage Return",
+                          "\ufb33": "Hebrew Letter Dalet With Dagesh",
                           "1": "One", "\ud83d\ude00": "Emoji: Grinning Face", "\u0080": "Control",
                           "\u00f6": "Latin Small Letter O With Diaeresis"})"),
-      "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\xC2\x80\":\"Control\","
-      "\"ö\":\"Latin Small Letter O With Diaeresis\",\"€\":\"Euro Sign\","
-      "\"😀\":\"Emoji: Grinning Face\",\"\xEF\xAC\xB3\":\"Hebrew Letter Dalet With Dagesh\"}");
+            "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\xC2\x80\":\"Control\","
+            "\"ö\":\"Latin Small Letter O With Diaeresis\",\"€\":\"Euro Sign\","
+            "\"😀\":\"Emoji: Grinning Face\",\"\xEF\xAC\xB3\":\"Hebrew Letter Dalet With Dagesh\"}");
 }
 
 TEST(CanonicalJson, NumbersOfAppendixB) {

@@ -46,7 +46,8 @@ json llama_config() {
     "num_attention_heads": 9, "num_hidden_layers": 30, "num_key_value_heads": 3, "pad_token_id": 2,
     "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_interleaved": false, "rope_scaling": null,
     "rope_theta": 100000, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
-    "transformers_version": "4.42.3", "transformers.js_config": {"kv_cache_dtype": {"fp16": "float16"}},
+    "transformers_version": "4.42.3",
+    "transformers.js_config": {"kv_cache_dtype": {"fp16": "float16"}},
     "use_cache": true, "vocab_size": 49152})");
 }
 

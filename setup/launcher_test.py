@@ -273,7 +273,7 @@ def test_the_overhead_is_small_when_all_is_there(checkout):
     assert overhead < LAUNCHER_OVERHEAD_S
 
 
-# --- Debian packages
+# Debian packages.
 
 
 def test_missing_packages_are_the_listed_ones_that_are_not_installed(checkout, tmp_path):
@@ -346,7 +346,7 @@ def test_without_root_and_sudo_one_line_says_what_to_install(checkout):
                            "apt-get install one two\n")
 
 
-# --- Python environment
+# Python environment.
 
 
 def python_that_says(checkout, line, name="python3"):

@@ -14,7 +14,7 @@ readonly program="$release/octlm"
 say() { printf '[octlm] %s\n' "$*" >&2; }
 refuse() { local code="$1"; shift; say "$*"; exit "$code"; }
 
-# --- What a command needs --------------------------------------------------------------------------
+# What a command needs.
 
 asks_for_help() {
   local argument
@@ -37,7 +37,7 @@ level_of() { # prints the level of the environment that a command of the program
   echo "$level"
 }
 
-# --- Debian packages -------------------------------------------------------------------------------
+# Debian packages.
 
 debian_packages() {
   local list="$root/setup/debian-packages.txt" missing
@@ -82,7 +82,7 @@ confirmed() { # on a terminal asks once; otherwise goes ahead
   [[ -z "$answer" || "$answer" == [Yy]* ]]
 }
 
-# --- Python environment ----------------------------------------------------------------------------
+# Python environment.
 # Three levels, each contained in the next: build, checkpoints, reference.
 
 requirements_of() {
@@ -159,7 +159,7 @@ choose_python() { # prints the first python3 on PATH if it fits, else Debian's
   echo "$debian"
 }
 
-# --- Build -----------------------------------------------------------------------------------------
+# Build.
 
 build() { # builds the target $1 if anything changed since it was last built
   target_current "$1" && return
@@ -185,7 +185,7 @@ configure() { # a build tree made for another interpreter, or moved, starts afre
   cp "$venv/octlm-venv" "$release/octlm-python"
 }
 
-# --- Checkpoints -----------------------------------------------------------------------------------
+# Checkpoints.
 
 missing_checkpoints() { # prints what the run selected by the arguments needs and lacks
   # Arguments that the program refuses need nothing: it says why when it gets them for the run.

@@ -83,7 +83,7 @@ struct Kind {
   // Metrics it produces, by versioned name, beside or out of metric_definitions(): a criterion on
   // any other is refused when the spec is read.
   std::vector<std::string> metrics;
-  // Faults that must_catch may name (design.md section 6); empty when the kind takes none.
+  // Faults that must_catch may name (docs/spec-format.md); empty when the kind takes none.
   std::vector<std::string> faults;
   // Which of model, reference, subject, cases and parameters it reads. Those are required; the
   // others are refused, since nobody would read them (`"parameters": {}` is always accepted).

@@ -133,9 +133,6 @@ TEST_F(Ledgered, AJournalThatCannotBeWrittenStopsBeforeTheFirstNumber) {
   EXPECT_FALSE(compared);
 }
 
-// --- killed and resumed
-// ---------------------------------------------------------------------------------
-
 class Resumed : public testing::TemporaryProject {
  protected:
   Resumed() : spec_(registered("EXP-1")) {}

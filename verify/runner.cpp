@@ -53,9 +53,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// --- the plan
-// --------------------------------------------------------------------------------------
-
 struct Plan {
   std::vector<ComparisonKey> keys;   // selected, in order
   std::vector<std::string> devices;  // of `keys`, in order
@@ -115,9 +112,6 @@ std::vector<Plan> make_plans(const RunOptions& options, const std::vector<RunIte
   return plans;
 }
 
-// --- the folder
-// ------------------------------------------------------------------------------------
-
 [[noreturn]] void cannot_create(const std::filesystem::path& path, const std::error_code& error) {
   throw std::runtime_error(path.string() + ": cannot be created: " + error.message());
 }
@@ -173,9 +167,6 @@ void refuse_used_folder(const RunOptions& options) {
     throw Refused(options.out->string() + ": holds the results of another run");
   }
 }
-
-// --- one experiment
-// --------------------------------------------------------------------------------
 
 using ComparisonOutcome = decltype(ComparisonResult::outcome);
 
@@ -343,9 +334,6 @@ class ExperimentRun {
   const std::optional<Interrupted>& earlier_;
   ExperimentResult result_;
 };
-
-// --- the exit code
-// ---------------------------------------------------------------------------------
 
 // The words of --require that something lacked, or that nothing ran on.
 std::string absent(const RunResult& run, const std::vector<std::string>& require) {

@@ -1,4 +1,5 @@
-// Runs experiments and writes the reports. The one place, with main, that catches.
+// Runs experiments and writes the reports. What a measurement throws is an error of that one
+// comparison, and the run goes on.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +19,8 @@
 
 namespace octlm::verify {
 
-// Exit codes, the first that applies. A run that was interrupted ends
-// with 128 + the signal (130, 143) whatever it had found until then: it is incomplete, and never 0.
+// Exit codes, the first that applies. A run that was interrupted ends with 128 + the signal (130,
+// 143) whatever it had found until then: it is incomplete, and never 0.
 enum ExitCode : int {
   kExitPass = 0,          // at least one pass; the rest pass or not_run
   kExitFail = 1,          // a criterion failed

@@ -59,9 +59,6 @@ int exit_code(std::vector<RunItem> list, RunOptions options = {}) {
   return ran(std::move(list), std::move(options)).result.summary.exit_code;
 }
 
-// --- exit codes
-// --------------------------------------------------------------------------------------
-
 TEST(ExitCode, InTheirOrder) {
   EXPECT_EQ(exit_code(items(item("EXP-1", good))), 0);
   EXPECT_EQ(exit_code(items(item("EXP-1", good), item("EXP-2", no_weights))), 0);
@@ -92,8 +89,7 @@ TEST(ExitCode, ARequiredThingThatIsAbsentIsRed) {
   EXPECT_EQ(exit_code(items(cuda(), item("EXP-4", bad)), {.require = {"weights"}}), 1);
 }
 
-// --- refused before anything is written
-// --------------------------------------------------------------
+// Refused before anything is written.
 
 std::string refusal(std::vector<RunItem> list, RunOptions options = {}) {
   const TemporaryFolder folder;
@@ -123,9 +119,6 @@ TEST(Run, ADeviceThatWasNotAskedForIsNotRun) {
   EXPECT_EQ(got.result.experiments[1].judgement.verdict, Verdict::kNotRun);
   EXPECT_EQ(got.result.summary.not_run, 1);
 }
-
-// --- what breaks
-// -------------------------------------------------------------------------------------
 
 TEST(Run, AnErrorInOneComparisonAndTheRunGoesOn) {
   const Ran got = ran(items(
@@ -188,9 +181,6 @@ TEST(Run, ANeedThatNoRequireCouldNameIsAnError) {
   EXPECT_THAT(got.result.experiments[0].judgement.reason, HasSubstr("\"wieghts\""));
 }
 
-// --- the folder
-// --------------------------------------------------------------------------------------
-
 TEST(Run, MakesItsFolderAndPointsLatestAtIt) {
   const TemporaryFolder folder;
   std::vector<fs::path> made;
@@ -244,9 +234,6 @@ TEST(Run, AFolderThatCannotBeWrittenIsOneClearError) {
               HasSubstr("/proc/nowhere: cannot be created"));
 }
 
-// --- signals
-// -----------------------------------------------------------------------------------------
-
 class Interrupted : public ::testing::TestWithParam<int> {};
 
 TEST_P(Interrupted, StopsAfterTheComparisonAtHandAndIsNeverGreen) {
@@ -277,9 +264,6 @@ TEST(Run, ASignalOnTheLastComparisonIsNotGreenEither) {
                                  }))),
             130);
 }
-
-// --- provenance
-// --------------------------------------------------------------------------------------
 
 TEST(Provenance, OfThisBuild) {
   EXPECT_THAT(code_sha256(), ::testing::MatchesRegex("[0-9a-f]{64}"));

@@ -35,7 +35,7 @@ std::vector<std::string> read_names(const formats::Reader& list,
   for (const formats::Reader& element : list.array()) {
     names.push_back(element.one_of(known));
     if (std::count(names.begin(), names.end(), names.back()) > 1) {
-      element.fail("\"" + names.back() + "\" stands here a second time");
+      element.fail("\"" + names.back() + "\" is listed twice");
     }
   }
   return names;
@@ -50,7 +50,7 @@ std::vector<std::string> read_tags(const formats::Reader& list) {
       element.fail("a tag is lower-case letters, digits, - and _");
     }
     if (std::count(tags.begin(), tags.end(), tags.back()) > 1) {
-      element.fail("\"" + tags.back() + "\" stands here a second time");
+      element.fail("\"" + tags.back() + "\" is listed twice");
     }
   }
   return tags;

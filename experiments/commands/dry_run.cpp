@@ -63,8 +63,8 @@ double seconds_of(const std::string& path, std::int64_t positions, double parame
 
 void print_estimate(std::ostream& out, const verify::Spec& spec,
                     const std::vector<verify::ComparisonKey>& plan, const fs::path& folder) {
-  const double parameters =
-      static_cast<double>(weight_bytes(folder)) / 2;  // at most: 16-bit weights
+  // At most: weights may have more than 16 bits.
+  const double parameters = static_cast<double>(weight_bytes(folder)) / 2;
   const auto positions = positions_of_cases(spec);
   double seconds = spec.has_part("reference") ? kReferenceStart_s : 0;
   std::int64_t longest = 0;

@@ -1,5 +1,6 @@
 // Filters: JSON lines in on stdin, JSON lines out on stdout, one for one and in order, so that
-// anybody can check a part of octlm with their own tools (design.md section 14).
+// anybody can check a part of octlm with their own tools (docs/logits-filter.md and
+// docs/tokenizer.md).
 #pragma once
 
 #include <cstdint>

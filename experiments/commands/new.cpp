@@ -150,7 +150,7 @@ int create(const NewArguments& arguments) {
   const std::string text = start_of(arguments, id).dump(2) + "\n";
   const Environment environment = local_environment({});
   const auto kinds = all_kinds(environment);
-  const auto spec = verify::parse_spec(text, file, kinds);  // an id that is none is refused here
+  const auto spec = verify::parse_spec(text, file, kinds);  // what is no id is refused here
   (void)verify::find_kind(spec.kind, kinds, file.string()).read(spec);
   write_new(file, text);
   std::cerr << "Wrote " << id << " to " << file.string()

@@ -1,6 +1,5 @@
 // octlm record SPEC --out DIR: computes the reference's side of an experiment and saves it, for
-// `run
-// --reference DIR` where PyTorch is not installed, or too slow to be run twice.
+// `run --reference DIR` where PyTorch is not installed, or too slow to be run twice.
 #include <unistd.h>
 
 #include <algorithm>

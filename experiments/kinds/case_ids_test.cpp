@@ -27,7 +27,8 @@ struct Checkpoint {
                                 model::testing::added(258, "</s>")};
     folder.write(document.dump());
     std::ofstream(folder.path() / "tokenizer_config.json")
-        << R"({"chat_template": "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}{% if enable_thinking %}T{% endif %}"})";
+        << R"({"chat_template": "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %})"
+        << R"({% if enable_thinking %}T{% endif %}"})";
     std::ofstream(folder.path() / "chat.json")
         << R"({"messages": [{"role": "user", "content": "ab<s>"}]})";
   }
@@ -63,7 +64,8 @@ TEST(CaseIds, ATextIsLiteralUnlessItSaysNative) {
 // (abetlen/llama-cpp-python#1501, vllm-project/vllm#27515).
 TEST(CaseIds, AChatIsRenderedAndItsWordsStayWords) {
   const auto cases = Checkpoint().filled(
-      R"([{"name": "a", "chat": "chat.json"}, {"name": "b", "chat": "chat.json", "thinking": true}])");
+      R"([{"name": "a", "chat": "chat.json"},
+          {"name": "b", "chat": "chat.json", "thinking": true}])");
   EXPECT_THAT(cases[0].token_ids, ElementsAre(257, 256, 60, 115, 62, 258));
   EXPECT_THAT(cases[1].token_ids, ElementsAre(257, 256, 60, 115, 62, 258, 84));
   EXPECT_EQ(cases[1].ids_from, "chat");
@@ -85,10 +87,10 @@ TEST(CaseIds, IdsBesideTheirTextMustAgree) {
 
 TEST(CaseIds, WhatStandsBesideAChatMustAgree) {
   const Checkpoint checkpoint;
-  EXPECT_EQ(
-      checkpoint.refusal(
-          R"([{"name": "a", "chat": "chat.json", "text": "<s>ab<s></s>", "token_ids": [257, 256, 60, 115, 62, 258]}])"),
-      "");
+  EXPECT_EQ(checkpoint.refusal(
+                R"([{"name": "a", "chat": "chat.json", "text": "<s>ab<s></s>",
+               "token_ids": [257, 256, 60, 115, 62, 258]}])"),
+            "");
   EXPECT_THAT(checkpoint.refusal(R"([{"name": "a", "chat": "chat.json", "text": "<s>ab</s>"}])"),
               HasSubstr("another text"));
   EXPECT_THAT(checkpoint.refusal(

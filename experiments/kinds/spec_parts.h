@@ -46,8 +46,8 @@ struct TokenCase {
   std::string text;  // what they stand for; of a chat, its rendering; "" when not given
   std::string mode;  // of the text: "literal", "native"; "" when not given
   std::optional<std::string> chat;  // a JSON object with the chat (chat_request.h)
-  std::string ids_from =
-      "spec";  // for the record: "spec", "text", "chat", "spec, equal to its text"
+  // For the record: "spec", "text", "chat", "spec, equal to its text".
+  std::string ids_from = "spec";
 };
 
 // [{"name", "token_ids"?, "text"?, "mode"?: "literal"|"native"}] or
@@ -57,7 +57,7 @@ std::vector<TokenCase> read_token_cases(const formats::Reader& reader);
 
 std::vector<std::int32_t> read_token_ids(const formats::Reader& reader);
 
-// Faults that must_catch may name (design.md, "planted faults").
+// Faults that must_catch may name (docs/spec-format.md).
 const std::vector<std::string>& fault_names();
 
 }  // namespace octlm::experiments

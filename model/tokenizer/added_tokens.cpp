@@ -77,8 +77,8 @@ const AddedTokenSet::Entry* AddedTokenSet::longest_at(std::string_view text, std
 void AddedTokenSet::find_within(std::string_view text, std::size_t begin, std::size_t end,
                                 std::size_t& taken, std::vector<Found>& found) const {
   const std::string_view allowed = text.substr(0, end);
-  std::size_t spaces_end =
-      0;  // of the run of spaces that the last rstrip took: no run is walked twice
+  // Of the run of spaces that the last rstrip took: no run is walked twice.
+  std::size_t spaces_end = 0;
   for (std::size_t at = begin; at < end;) {
     if (!begins_[static_cast<unsigned char>(text[at])]) {
       ++at;

@@ -67,9 +67,10 @@ class Characters {
   }
 
  private:
-  static constexpr std::uint8_t kNoBoundary =
-      1;  // may act on, or be moved before, what stands before it
-  static constexpr std::uint8_t kChanges = 2;  // its own NFC is something else
+  // May act on, or be moved before, what stands before it.
+  static constexpr std::uint8_t kNoBoundary = 1;
+  // Its own NFC is something else.
+  static constexpr std::uint8_t kChanges = 2;
 
   Characters() : class_(kLimit), decomposes_(kLimit), flags_(kLimit) {
     for_each(kCombining, [&](std::uint32_t c) {

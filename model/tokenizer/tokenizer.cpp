@@ -117,17 +117,21 @@ class Encoder {
   Encoder(const PreTokenizer& pre_tokenizer, const Bpe& bpe)
       : pre_tokenizer_(pre_tokenizer), bpe_(bpe) {}
 
-  // Returns the first byte that was left out for want of a token, or -1; -2 when a Split threw text
-  // away.
+  // What encode returns instead of a byte.
+  static constexpr int kNothingLost = -1;
+  static constexpr int kTextRemoved = -2;
+
+  // Returns the first byte that was left out because no token spells it, or kNothingLost;
+  // kTextRemoved when a Split threw text away.
   int encode(std::string_view text) {
-    int lost = -1;
+    int lost = kNothingLost;
     pre_tokenizer_.run(
         text,
         [&](std::string_view piece) {
           const int missing = bpe_.encode(piece, scratch_, ids);
-          if (missing >= 0 && lost == -1) lost = missing;
+          if (missing >= 0 && lost == kNothingLost) lost = missing;
         },
-        [&](std::string_view) { lost = -2; });
+        [&](std::string_view) { lost = kTextRemoved; });
     return lost;
   }
 
@@ -177,7 +181,7 @@ std::vector<std::int32_t> Tokenizer::encode_literal(std::string_view text) const
   require_utf8(text);
   Encoder encoder(data_->file.pre_tokenizer, data_->bpe);
   const int lost = encoder.encode(text);
-  if (lost == -2)
+  if (lost == Encoder::kTextRemoved)
     throw std::invalid_argument("[tokenizer] this tokenizer throws parts of the text away");
   if (lost >= 0) {
     throw std::invalid_argument("[tokenizer] the vocabulary has no token for the byte " +

@@ -30,11 +30,16 @@ constexpr const char* kPrelude = R"(#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >> "$here/started"
 while [ $# -gt 0 ]; do
-  case "$1" in --out) out="$2"; shift ;; --path) path="$2"; shift ;; --model) model="$2"; shift ;; esac
+  case "$1" in
+    --out) out="$2"; shift ;;
+    --path) path="$2"; shift ;;
+    --model) model="$2"; shift ;;
+  esac
   shift
 done
 greet() {
-  echo '{"name": "fake", "version": "7", "dtypes": ["float32"], "devices": ["cpu"], "paths": ["full", "cached:half"]}'
+  echo '{"name": "fake", "version": "7", "dtypes": ["float32"],' \
+       '"devices": ["cpu"], "paths": ["full", "cached:half"]}'
 }
 request() { read -r line || exit 0; echo "$line" >> "$here/requests"; }
 tensor() { cp "$here/$1.safetensors" "$out"; }

@@ -28,8 +28,6 @@ std::string error_text() { return std::strerror(errno); }
 
 }  // namespace
 
-// --- Writing ----------------------------------------------------------------------------------
-
 LogitsWriter::LogitsWriter(std::filesystem::path file, const std::string& tensor,
                            std::int64_t positions, std::int64_t vocab)
     : file_(std::move(file)), rows_left_(positions), vocab_(vocab) {
@@ -56,8 +54,6 @@ std::string LogitsWriter::finish() {
   file_.finish();
   return sha256_.hex();
 }
-
-// --- Reading ----------------------------------------------------------------------------------
 
 LogitsReader::LogitsReader(std::filesystem::path file) : file_(std::move(file)) {
   // O_NONBLOCK: opening a FIFO must fail the check, not wait for a writer.

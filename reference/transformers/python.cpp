@@ -175,7 +175,7 @@ void flush_and_exit(int code) {
   _exit(code);
 }
 
-// --- python_call.h ------------------------------------------------------------------------
+// What python_call.h declares.
 
 void throw_python_error(std::string_view doing, const py::error_already_set& error) {
   constexpr std::size_t kLines = 12;  // of the traceback: the last six frames
@@ -211,8 +211,8 @@ py::module_ embedded_module(const char* name, std::string_view source) {
   try {
     builtins.attr("exec")(builtins.attr("compile")(text, file, "exec"), module.attr("__dict__"));
   } catch (...) {
-    modules.attr("pop")(name,
-                        py::none());  // a later attempt starts afresh, as Python's own import does
+    // A later attempt starts afresh, as Python's own import does.
+    modules.attr("pop")(name, py::none());
     throw;
   }
   return module;

@@ -296,7 +296,7 @@ TEST_F(TransformersTest, FoldersMayHaveAnyName) {
   EXPECT_EQ(refusal(named), "");
 }
 
-// One copy of everything that computes, torch's own (design.md section 9).
+// One copy of everything that computes, torch's own (docs/numerics.md).
 TEST_F(TransformersTest, NoNumericLibraryIsMappedTwice) {
   const auto libraries = mapped_libraries();
   EXPECT_THAT(duplicate_warnings(libraries), ::testing::IsEmpty());

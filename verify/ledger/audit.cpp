@@ -23,9 +23,6 @@ void note(std::vector<Finding>& findings, const std::string& where, const std::s
 
 bool is_withdrawn(const Chain& chain) { return chain.back().entry == "withdraw"; }
 
-// --- specs
-// ----------------------------------------------------------------------------------------------
-
 std::string joined_fields(const Amendment& made) {
   std::set<std::string> fields;
   for (const Change& change : made.changes) fields.insert(change.field);
@@ -50,9 +47,6 @@ void audit_spec(const Spec& spec, const Ledger& ledger, std::vector<Finding>& fi
               "): octlm amend, or put it back");
   }
 }
-
-// --- the journal
-// ----------------------------------------------------------------------------------------
 
 // Was a result of this experiment in the journal before `time`?
 const Attempt* result_before(const Journal& journal, const std::string& experiment,

@@ -143,9 +143,6 @@ TEST_F(Register, AWithdrawnClaimCountsNoMore) {
               HasSubstr("not registered"));
 }
 
-// --- publish
-// --------------------------------------------------------------------------------------------
-
 class Published : public testing::TemporaryProject {
  protected:
   Published() {
@@ -261,9 +258,6 @@ TEST_F(Published, LeavesNothingWhenACopyDoesNotFit) {
   EXPECT_EQ(ledger_lines(), before);
   EXPECT_TRUE(fs::is_empty(project_.published())) << "a partial copy was left";
 }
-
-// --- audit
-// ----------------------------------------------------------------------------------------------
 
 using Tampering = Published;
 
@@ -436,9 +430,6 @@ TEST_F(Tampering, AnAttemptThatRestsOnALineThatIsGone) {
   write_ledger({ledger_lines()[0]});
   EXPECT_THAT(faults(), Contains(HasSubstr("rests on a line of the ledger that is not there")));
 }
-
-// --- anchors
-// --------------------------------------------------------------------------------------------
 
 class Tagged : public Published {
  protected:

@@ -15,8 +15,7 @@ const std::string kFirstPrev(64, '0');
 
 namespace {
 
-// --- one line: its members, each of its type
-// -------------------------------------------------------
+// One line: its members, each of its type.
 
 void read_digests(const formats::Reader& object) {
   object.object([](formats::ObjectReader& members) {
@@ -115,8 +114,7 @@ std::vector<LedgerLine> read_lines(std::string_view text, std::vector<std::strin
   return lines;
 }
 
-// --- a chain: does each line follow the one before it?
-// ---------------------------------------------
+// A chain: does each line follow the one before it?
 
 // Why `line`, at `index`, does not follow the line before it.
 std::string break_text(const Chain& chain, std::size_t index) {

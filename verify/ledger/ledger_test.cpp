@@ -144,14 +144,13 @@ TEST_F(LedgerFile, FindsWhatNoCommandWouldWrite) {
 }
 
 TEST_F(LedgerFile, RefusesLinesThatAreNoLines) {
-  for (
-      const char* line :
-      {"", "{", "[]", "1", "{\"experiment\": \"EXP-1\"}", "<<<<<<< HEAD", "{\"a\": 1, \"a\": 2}",
-       R"({"experiment":"EXP-1","entry":"sign","prev":"0","time":"t","commit":"c"})",
-       R"({"experiment":"EXP-1","entry":"withdraw","prev":"0","time":"t","commit":"c"})",
-       R"({"experiment":"EXP-1","entry":"register","prev":"0","time":"t","commit":"c","spec_sha256":"x",)"
-       R"("spec":{"id":"EXP-1","criteria":[{}]},"files":{},"metrics":[],"prior_results":)"
-       R"({"computed":false,"declared":false,"source":""}})"}) {
+  for (const char* line :
+       {"", "{", "[]", "1", "{\"experiment\": \"EXP-1\"}", "<<<<<<< HEAD", "{\"a\": 1, \"a\": 2}",
+        R"({"experiment":"EXP-1","entry":"sign","prev":"0","time":"t","commit":"c"})",
+        R"({"experiment":"EXP-1","entry":"withdraw","prev":"0","time":"t","commit":"c"})",
+        R"({"experiment":"EXP-1","entry":"register","prev":"0","time":"t","commit":"c",)"
+        R"("spec_sha256":"x","spec":{"id":"EXP-1","criteria":[{}]},"files":{},"metrics":[],)"
+        R"("prior_results":{"computed":false,"declared":false,"source":""}})"}) {
     EXPECT_THAT(fault_of({all_[1], line}), HasSubstr("line 2")) << line;
   }
   auto boundless = nlohmann::json::parse(all_[1]);
@@ -180,9 +179,6 @@ TEST(NoLedger, IsEmptyAndValid) {
   EXPECT_EQ(none.head(), formats::sha256(""));
   EXPECT_TRUE(none.chain("EXP-1").empty());
 }
-
-// --- appending
-// ------------------------------------------------------------------------------------------
 
 TEST(LockedAppend, WhatCannotBeWrittenWholeIsTakenBack) {
   const testing::TemporaryFolder folder;
@@ -233,9 +229,6 @@ TEST(LockedAppend, ManyAtOnce) {
   }
   EXPECT_EQ(count, 100U);
 }
-
-// --- the journal
-// ----------------------------------------------------------------------------------------
 
 class JournalFile : public ::testing::Test {
  protected:

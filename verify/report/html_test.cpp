@@ -36,9 +36,6 @@ RunResult green() {
 
 std::string page(const RunResult& run) { return html_report(run, {}); }
 
-// --- the sentence
-// ----------------------------------------------------------------------------------
-
 std::string verdict(const RunResult& run) { return html::sentence(run).verdict; }
 std::string not_checked_in(const RunResult& run) { return html::sentence(run).not_checked; }
 
@@ -99,9 +96,6 @@ TEST(Sentence, EverythingPassedOnlyWhenEverythingWasCompared) {
   EXPECT_EQ(run.summary.exit_code, 0);
   EXPECT_EQ(run.summary.why, "What was run passed.");
 }
-
-// --- the page
-// --------------------------------------------------------------------------------------
 
 TEST(Html, TheFirstScreenIsInOrder) {
   for (const bool red : {false, true}) {
@@ -354,9 +348,6 @@ TEST(Html, AHundredExperimentsAreASmallPage) {
   }
   EXPECT_LT(page(run_of(std::move(experiments))).size(), 2'500'000U);
 }
-
-// --- read back
-// -------------------------------------------------------------------------------------
 
 class ReadBack : public ::testing::Test {
  protected:

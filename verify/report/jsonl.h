@@ -14,8 +14,7 @@ namespace octlm::verify {
 class JsonlReport : public Report {
  public:
   // Creates the file, or goes on with that of a resumed run, whose `run` line and kept lines stand
-  // there. Throws std::runtime_error with path and reason, then and on every failed
-  // write.
+  // there. Throws std::runtime_error with path and reason, then and on every failed write.
   explicit JsonlReport(std::filesystem::path file) : file_(std::move(file)) {}
 
   void run_started(const RunInfo& info, std::int64_t comparisons) override;

@@ -57,9 +57,6 @@ RunResult mixed_run() {
   return run_with(std::move(experiment), spec_of("EXP-1", {at_most("max_abs_error@1", 1e-3)}));
 }
 
-// --- results.jsonl
-// -----------------------------------------------------------------------------------
-
 TEST(Jsonl, TypeComesFirstAndOneLineEach) {
   const std::string line = json_line("comparison", {{"a", 1}, {"zz", "x\ny"}});
   EXPECT_EQ(line, "{\"type\":\"comparison\",\"a\":1,\"zz\":\"x\\ny\"}\n");
@@ -171,14 +168,12 @@ TEST(Jsonl, AFileIsReplacedWholeOrNotAtAll) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
 }
 
-// --- text for people
-// ---------------------------------------------------------------------------------
-
 TEST(Escape, Terminal) {
   EXPECT_EQ(for_terminal("a\x1b[31m\a\r\n\t\x7f"), "a\\x1b[31m\\x07\\r\\n\\t\\x7f");
+  // CSI as one C1 character.
   EXPECT_EQ(for_terminal("\xC2\x9B"
                          "31m"),
-            "\\u{9b}31m");  // CSI as one C1 character
+            "\\u{9b}31m");
   EXPECT_EQ(for_terminal("\xE2\x80\xAE"), "\\u{202e}");
   EXPECT_EQ(for_terminal("\xE2\x80\xA8"), "\\u{2028}");
   EXPECT_EQ(for_terminal("\xff\xe2\x82"), "\\xff\\xe2\\x82");
