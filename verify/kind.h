@@ -76,9 +76,22 @@ class Experiment {
   virtual void release() {}
 };
 
+// What the comparisons of a kind are between: reports draw and count each of them in its own way.
+// Every kind says one; it stands in the `experiment` line of results.jsonl (docs/results.md).
+enum class Role {
+  kParity,      // the subject and a reference
+  kNoiseFloor,  // the reference and itself: they bound nobody's engine
+  kSelf,        // the subject and itself
+  kFile,        // a file and what is claimed of it
+};
+inline constexpr std::array kRoles = {Role::kParity, Role::kNoiseFloor, Role::kSelf, Role::kFile};
+const char* role_name(Role role);  // "parity", "noise_floor", "self", "file"
+std::optional<Role> role_named(std::string_view name);  // nullopt when there is none
+
 struct Kind {
   std::string name;     // "logit_parity"
   std::string summary;  // one line for `octlm list --kinds`
+  Role role = Role::kParity;
   // Metrics it produces, by versioned name, beside or out of metric_definitions(): a criterion on
   // any other is refused when the spec is read.
   std::vector<std::string> metrics;

@@ -1,0 +1,26 @@
+#include "verify/kind.h"
+
+namespace octlm::verify {
+
+const char* role_name(Role role) {
+  switch (role) {
+    case Role::kParity:
+      return "parity";
+    case Role::kNoiseFloor:
+      return "noise_floor";
+    case Role::kSelf:
+      return "self";
+    case Role::kFile:
+      return "file";
+  }
+  return "";
+}
+
+std::optional<Role> role_named(std::string_view name) {
+  for (const Role role : kRoles) {
+    if (name == role_name(role)) return role;
+  }
+  return std::nullopt;
+}
+
+}  // namespace octlm::verify
