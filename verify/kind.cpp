@@ -1,6 +1,14 @@
 #include "verify/kind.h"
 
+#include <algorithm>
+
 namespace octlm::verify {
+
+bool is_framework_line(std::string_view type) {
+  static constexpr std::array<std::string_view, 6> kTypes = {
+      "run", "started", "comparison", "not_compared", "experiment", "summary"};
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
 
 const char* role_name(Role role) {
   switch (role) {

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/engines/environment.h"
+#include "experiments/kinds/prompt_files.h"
 #include "reference/path.h"
 #include "verify/spec.h"
 
@@ -26,8 +29,9 @@ struct SubjectPart {
 
 // {"engine", "dtype", "devices": [...], "paths": [...]}
 SubjectPart read_subject(const verify::Reader& reader);
-// The devices of a subject alone.
+// Parts of it, where they stand elsewhere.
 std::vector<std::string> read_devices(const verify::Reader& reader);
+reference::Path read_path(const verify::Reader& reader);
 
 struct ReferencePart {
   std::string engine;     // "transformers"
@@ -44,15 +48,19 @@ struct TokenCase {
   std::vector<std::int32_t> token_ids;  // may be empty until fill_token_ids (case_ids.h)
   std::string text;  // what they stand for; of a chat, its rendering; "" when not given
   std::string mode;  // of the text: "literal", "native"; "" when not given
+  std::optional<PromptFile> file;   // of the chat
   std::optional<std::string> chat;  // a JSON object with the chat (chat_request.h)
-  std::string ids_from =
-      "spec";  // for the record: "spec", "text", "chat", "spec, equal to its text"
+  // For the record: "spec", "text", "chat", "spec, equal to its text".
+  std::string ids_from = "spec";
 };
 
 // [{"name", "token_ids"?, "text"?, "mode"?: "literal"|"native"}] or
 // [{"name", "token_ids"?, "chat": FILE of one chat, "thinking"?, "text"?}]: names are unique, and
 // there are ids, a text or a chat.
-std::vector<TokenCase> read_token_cases(const verify::Reader& reader);
+std::vector<TokenCase> read_token_cases(const verify::Reader& reader,
+                                        Prompts prompts = Prompts::kRead);
+// Kind::files of kinds whose `cases` are these.
+std::map<std::string, std::filesystem::path> files_of_token_cases(const verify::Spec& spec);
 
 std::vector<std::int32_t> read_token_ids(const verify::Reader& reader);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "experiments/kinds/kinds.h"
+#include "verify/runner.h"
 #include "verify/strict_json.h"
 
 namespace octlm::experiments {
@@ -13,8 +14,7 @@ namespace {
 TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
   const auto table = verify::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
                                          "spec_variants.json");
-  const Environment environment;
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   int read = 0;
   for (const auto& variant : table["variants"]) {
     if (variant["level"] != "kind") continue;
@@ -22,8 +22,7 @@ TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
     const std::string text = table["base"].patch(variant["patch"]).dump();
     std::string refusal;
     try {
-      const auto spec = verify::parse_spec(text, "spec.json", kinds);
-      (void)verify::find_kind(spec.kind, kinds, "spec.json").read(spec);
+      (void)verify::read_item(verify::parse_spec(text, "spec.json", kinds), kinds);
     } catch (const verify::SpecError& error) {
       refusal = error.what();
     }

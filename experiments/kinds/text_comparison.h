@@ -5,9 +5,8 @@
 //   ids_equal@1               lists of ids that equal the reference's, and what the spec states; a
 //                             chat's by origin, and again as Transformers makes them
 //   text_equal@1              texts that equal the reference's: of ids, decoded whole, without
-//   special
-//                             tokens and one by one; of a chat, its rendering, and what the spec
-//                             states
+//                             special tokens and one by one; of a chat, its rendering, and what
+//                             the spec states
 //   offsets_equal@1           literal texts whose ids stand for the same characters
 //   roundtrip_equal@1         texts that their literal ids give back byte for byte
 //   control_ids_from_text@1   ids of control tokens that nobody's template wrote
@@ -28,6 +27,8 @@
 #include "verify/kind.h"
 
 namespace octlm::experiments {
+
+const std::vector<verify::MetricDefinition>& text_metrics();
 
 class TextComparison {
  public:
