@@ -324,7 +324,7 @@ Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons,
   return judgement;
 }
 
-std::string plan_fault(const Spec& spec, std::span<const ComparisonKey> plan) {
+std::string plan_problem(const Spec& spec, std::span<const ComparisonKey> plan) {
   if (plan.empty()) return "it plans no comparison";
   for (auto key = plan.begin(); key != plan.end(); ++key) {
     if (std::find(plan.begin(), key, *key) != key) return "it plans " + key_text(*key) + " twice";

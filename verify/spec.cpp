@@ -22,15 +22,20 @@ bool contains(const Container& container, std::string_view name) {
 }
 
 std::vector<std::string> known_metrics(const Kind& kind) {
-  std::vector<std::string> names = kind.metrics;
-  for (const MetricDefinition& definition : metric_definitions()) {
-    if (!contains(names, definition.name)) names.push_back(definition.name);
+  std::vector<std::string> names;
+  for (const auto* definitions : {&kind.metrics, &metric_definitions()}) {
+    for (const MetricDefinition& definition : *definitions) names.push_back(definition.name);
   }
   return names;
 }
 
-std::vector<std::string> read_names(const formats::Reader& list,
-                                    const std::vector<std::string>& known) {
+// REQUIRES: one of known_metrics.
+const MetricDefinition& definition_of(const std::string& metric, const Kind& kind) {
+  const auto own = std::ranges::find(kind.metrics, metric, &MetricDefinition::name);
+  return own != kind.metrics.end() ? *own : *find_metric(metric);
+}
+
+std::vector<std::string> read_names(const formats::Reader& list, const std::vector<std::string>& known) {
   std::vector<std::string> names;
   for (const formats::Reader& element : list.array()) {
     names.push_back(element.one_of(known));
@@ -103,8 +108,7 @@ void check_type(const Criterion& criterion, const MetricDefinition& metric,
 }
 
 void read_params(formats::ObjectReader& members, Criterion& criterion,
-                 const MetricDefinition* metric) {
-  const std::vector<std::string> wanted = metric ? metric->params : std::vector<std::string>{};
+                 const std::vector<std::string>& wanted) {
   const auto params = members.optional("params");
   if (!params) {
     if (!wanted.empty()) members.required("params");
@@ -121,7 +125,7 @@ Criterion read_criterion(const formats::Reader& value, const Kind& kind) {
   bool bounded = false;
   value.object([&](formats::ObjectReader& members) {
     criterion.metric = members.required("metric").one_of(known_metrics(kind));
-    read_params(members, criterion, find_metric(criterion.metric));
+    read_params(members, criterion, definition_of(criterion.metric, kind).params);
     if (const auto when = members.optional("when")) criterion.when = read_when(*when);
     bounded = read_limit(members, criterion);
     const bool equals = bounded && criterion.bound == Criterion::Bound::kEquals;
@@ -130,9 +134,7 @@ Criterion read_criterion(const formats::Reader& value, const Kind& kind) {
     if (!derivation && bounded && !equals) members.required("derivation");
   });
   if (!bounded) value.fail("has no bound: one of at_most, at_least and equals");
-  if (const MetricDefinition* metric = find_metric(criterion.metric)) {
-    check_type(criterion, *metric, value);
-  }
+  check_type(criterion, definition_of(criterion.metric, kind), value);
   return criterion;
 }
 
@@ -179,6 +181,21 @@ void read_envelope(Spec& spec, formats::ObjectReader& members, std::span<const K
   }
   spec.stop_rule = members.required("stop_rule").non_empty_string();
   read_parts(members, kind);
+}
+
+void find_to_be_written(const nlohmann::json& value, const std::string& path,
+                        std::vector<std::string>& places) {
+  if (value.is_string() && value.get_ref<const std::string&>().starts_with(kToBeWritten)) {
+    places.push_back(path);
+  }
+  if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i)
+      find_to_be_written(value[i], path + "[" + std::to_string(i) + "]", places);
+  }
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items())
+      find_to_be_written(member, path + "." + key, places);
+  }
 }
 
 std::map<std::string, std::string> hash_files(const Spec& spec, const Kind& kind) {
@@ -236,7 +253,8 @@ Spec parse_spec(std::string_view text, const std::filesystem::path& file,
   const Kind& kind = find_kind(spec.kind, kinds, file.string());
   spec.file_sha256 = hash_files(spec, kind);
   spec.sha256 = formats::sha256(digest_input(spec, spec.file_sha256));
-  spec.measures = formats::sha256(measurement_input(spec, spec.file_sha256));
+  spec.measurement_sha256 = formats::sha256(measurement_input(spec, spec.file_sha256));
+  find_to_be_written(spec.raw, "$", spec.to_be_written);
   return spec;
 }
 

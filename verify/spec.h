@@ -18,6 +18,9 @@ namespace octlm::verify {
 
 struct Kind;
 
+// What a text starts with that `octlm new` left for the author.
+inline constexpr std::string_view kToBeWritten = "REPLACE:";
+
 struct Criterion {
   enum class Bound { kAtMost, kAtLeast, kEquals };
 
@@ -52,9 +55,11 @@ struct Spec {
   std::string sha256;
   // sha256 over what is measured, without the claim: see measurement_input. "" of a spec made by
   // hand.
-  std::string measures;
+  std::string measurement_sha256;
   // The files it names (Kind::files), by content.
   std::map<std::string, std::string> file_sha256;
+  // The places whose text still starts with kToBeWritten: "$.question", "$.cases[0].name".
+  std::vector<std::string> to_be_written;
 
   // The kind's parts: "model", "reference", "subject", "cases", "parameters". `part` is for those
   // the kind lists (they are there, and `cases` is a non-empty array). The readers point into this

@@ -1,6 +1,7 @@
 // A spec as a command takes it: by id or by file, read as strictly as a run would.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace octlm::experiments {
 
 struct CheckedSpec {
   verify::Spec spec;
+  std::unique_ptr<verify::Experiment> experiment;  // as its kind read it
   std::vector<verify::ComparisonKey> plan;
 };
 

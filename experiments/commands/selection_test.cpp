@@ -12,7 +12,7 @@ namespace {
 
 class Selection : public ::testing::Test {
  protected:
-  Selection() : kinds_(all_kinds(environment_)) {
+  Selection() : kinds_(all_kinds()) {
     write("EXP-201", R"("fast")");
     write("EXP-202", R"("fast", "slow")");
     write("EXP-210", "");
@@ -35,7 +35,6 @@ class Selection : public ::testing::Test {
   }
 
   model::testing::TemporaryFolder folder_;
-  Environment environment_;
   std::vector<verify::Kind> kinds_;
 };
 

@@ -48,7 +48,7 @@ struct TextRequest {
 template <class T>
 using OrNotRun = std::variant<T, verify::NotRun>;
 
-struct Environment {
+struct Environment : verify::Host {
   // The command that stands in for our decoder, as the user typed it; "" when nothing does. For
   // what is about our own code and calls it directly: with another subject that has nothing to
   // show.

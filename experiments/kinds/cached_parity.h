@@ -2,11 +2,10 @@
 // every path of the spec against one full pass, at several lengths of one sequence.
 #pragma once
 
-#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-verify::Kind cached_parity(const Environment& environment);
+verify::Kind cached_parity();
 
 }  // namespace octlm::experiments

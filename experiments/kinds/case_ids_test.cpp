@@ -112,15 +112,6 @@ TEST(CaseIds, WithoutATokenizerOnlyIdsCanBeRun) {
   EXPECT_EQ(absent->needs, "weights");
 }
 
-// A kind fills its cases once for each device.
-TEST(CaseIds, AreTheSameWhenFilledAgain) {
-  const Checkpoint checkpoint;
-  auto cases = checkpoint.filled(R"([{"name": "a", "text": "ab"}])");
-  EXPECT_FALSE(fill_token_ids(cases, checkpoint.folder.path()).has_value());
-  EXPECT_THAT(cases[0].token_ids, ElementsAre(256));
-  EXPECT_EQ(cases[0].ids_from, "text");
-}
-
 TEST(CaseIds, AnEmptyPromptIsRefused) {
   std::vector<TokenCase> cases(1);
   cases[0].chat = R"({"messages": [{"role": "user", "content": ""}]})";

@@ -151,13 +151,6 @@ std::optional<verify::NotRun> unsupported(const LogitSide& subject, const LogitS
   return reason ? reason : unsupported(reference);
 }
 
-nlohmann::json engine_identity(const reference::Engine& engine) {
-  const auto description = engine.description();
-  return {{"engine", description.engine},
-          {"version", description.version},
-          {"source", description.source}};
-}
-
 verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& reference) {
   const auto reference_session = reference.engine.start(reference.request);
   const auto subject_session = subject.engine.start(subject.request);

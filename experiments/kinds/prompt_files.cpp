@@ -31,37 +31,16 @@ std::string place(const fs::path& file, std::size_t line) {
 
 }  // namespace
 
-std::string read_file_name(const formats::Reader& reader) {
-  const std::string name = reader.non_empty_string();
-  const fs::path path = name;
-  const bool leaves = path.is_absolute() || std::ranges::find(path, fs::path("..")) != path.end();
+PromptFile read_prompt_file(const formats::Reader& reader) {
+  PromptFile file{reader.non_empty_string(), {}};
+  const fs::path name = file.name;
+  const bool leaves = name.is_absolute() || std::ranges::find(name, fs::path("..")) != name.end();
   if (leaves) reader.fail("expected a file below the spec's folder or the one above it");
-  return name;
-}
-
-fs::path prompt_file(const fs::path& spec, const std::string& name) {
-  const fs::path folder = fs::absolute(spec).lexically_normal().parent_path();
-  const fs::path beside = folder / name;
+  const fs::path folder = fs::absolute(reader.file()).lexically_normal().parent_path();
   const fs::path above = folder.parent_path() / name;
-  return !fs::exists(beside) && fs::exists(above) ? above : beside;
-}
-
-std::map<std::string, fs::path> files_of_cases(const verify::Spec& spec) {
-  std::map<std::string, fs::path> files;
-  for (const formats::Reader& item : spec.part("cases").array()) {
-    const auto name = [&](const nlohmann::json& value, const std::string& path) {
-      const std::string text = read_file_name(formats::Reader(value, item.file(), path));
-      files[text] = prompt_file(spec.file, text);
-    };
-    const nlohmann::json& members = item.raw();
-    if (!members.is_object()) continue;
-    if (members.contains("chat")) name(members["chat"], item.path() + ".chat");
-    if (!members.contains("texts") || !members["texts"].is_object()) continue;
-    if (members["texts"].contains("file")) {
-      name(members["texts"]["file"], item.path() + ".texts.file");
-    }
-  }
-  return files;
+  file.path = folder / name;
+  if (!fs::exists(file.path) && fs::exists(above)) file.path = above;
+  return file;
 }
 
 std::vector<std::string> read_texts(const fs::path& file) {

@@ -12,15 +12,25 @@
 
 namespace octlm::experiments {
 
-// A name that stays below the spec's folder: relative, without "..". Throws formats::FormatError.
-std::string read_file_name(const formats::Reader& reader);
+struct PromptFile {
+  std::string name;            // as the spec has it: relative, without ".."
+  std::filesystem::path path;  // when it is in neither place, where it should be
+};
+// Throws formats::FormatError.
+PromptFile read_prompt_file(const formats::Reader& reader);
 
-// Where the file is; when it is in neither place, where it should be.
-std::filesystem::path prompt_file(const std::filesystem::path& spec, const std::string& name);
+// How far a spec's cases are read: the digest needs the names of their files, a run their content.
+enum class Prompts { kNamed, kRead };
 
-// For Kind::files: every file that a case names as its `chat`, or as the `file` of its `texts`.
-// Takes a spec whose cases have not been checked yet.
-std::map<std::string, std::filesystem::path> files_of_cases(const verify::Spec& spec);
+// For Kind::files, of cases that have their `file`.
+template <class Case>
+std::map<std::string, std::filesystem::path> files_of(const std::vector<Case>& cases) {
+  std::map<std::string, std::filesystem::path> files;
+  for (const Case& one : cases) {
+    if (one.file) files[one.file->name] = one.file->path;
+  }
+  return files;
+}
 
 // The texts of a .jsonl file: a JSON string on each line. Throws formats::FormatError.
 std::vector<std::string> read_texts(const std::filesystem::path& file);

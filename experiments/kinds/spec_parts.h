@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/engines/environment.h"
+#include "experiments/kinds/prompt_files.h"
 #include "formats/error.h"
 #include "reference/path.h"
 #include "verify/spec.h"
@@ -27,8 +30,9 @@ struct SubjectPart {
 
 // {"engine", "dtype", "devices": [...], "paths": [...]}
 SubjectPart read_subject(const formats::Reader& reader);
-// The devices of a subject alone.
+// Parts of it, where they stand elsewhere.
 std::vector<std::string> read_devices(const formats::Reader& reader);
+reference::Path read_path(const formats::Reader& reader);
 
 struct ReferencePart {
   std::string engine;     // "transformers"
@@ -45,6 +49,7 @@ struct TokenCase {
   std::vector<std::int32_t> token_ids;  // may be empty until fill_token_ids (case_ids.h)
   std::string text;  // what they stand for; of a chat, its rendering; "" when not given
   std::string mode;  // of the text: "literal", "native"; "" when not given
+  std::optional<PromptFile> file;   // of the chat
   std::optional<std::string> chat;  // a JSON object with the chat (chat_request.h)
   // For the record: "spec", "text", "chat", "spec, equal to its text".
   std::string ids_from = "spec";
@@ -53,7 +58,10 @@ struct TokenCase {
 // [{"name", "token_ids"?, "text"?, "mode"?: "literal"|"native"}] or
 // [{"name", "token_ids"?, "chat": FILE of one chat, "thinking"?, "text"?}]: names are unique, and
 // there are ids, a text or a chat.
-std::vector<TokenCase> read_token_cases(const formats::Reader& reader);
+std::vector<TokenCase> read_token_cases(const formats::Reader& reader,
+                                        Prompts prompts = Prompts::kRead);
+// Kind::files of kinds whose `cases` are these.
+std::map<std::string, std::filesystem::path> files_of_token_cases(const verify::Spec& spec);
 
 std::vector<std::int32_t> read_token_ids(const formats::Reader& reader);
 

@@ -29,6 +29,8 @@
 
 namespace octlm::experiments {
 
+const std::vector<verify::MetricDefinition>& text_metrics();
+
 class TextComparison {
  public:
   // REQUIRES: both outlive this.

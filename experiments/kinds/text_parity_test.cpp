@@ -55,14 +55,14 @@ const char* kTemplateParity = R"({
 
 verify::RunResult run(FakeTextMachine& machine, const std::string& spec_text) {
   const Environment environment = machine.environment();
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   std::vector<verify::RunItem> items;
-  auto spec = verify::parse_spec(spec_text, machine.folder.path() / "EXP-900.json", kinds);
-  auto experiment = verify::find_kind(spec.kind, kinds, "").read(spec);
-  items.push_back({std::move(spec), std::move(experiment)});
+  items.push_back(verify::read_item(
+      verify::parse_spec(spec_text, machine.folder.path() / "EXP-900.json", kinds), kinds));
   TemporaryFolder reports;
   verify::RunOptions options;
   options.reports = reports.path();
+  options.host = &environment;
   return verify::run(options, items);
 }
 
@@ -215,8 +215,7 @@ TEST(TokenizerParity, WithoutTokenizerOrReferenceNothingPasses) {
 
 TEST(TokenizerParity, APromptFileIsPartOfTheDigest) {
   FakeTextMachine machine;
-  const Environment environment = machine.environment();
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   const auto digest = [&] {
     return verify::parse_spec(kTokenizerParity, machine.folder.path() / "s.json", kinds).sha256;
   };

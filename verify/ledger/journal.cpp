@@ -24,7 +24,7 @@ Attempt read_intent(const nlohmann::json& line, std::string_view text) {
           .intent = {.key = {text_at(line, "spec_sha256"), text_at(line, "code_sha256"),
                              text_at(line, "device")},
                      .experiment = text_at(line, "experiment"),
-                     .measures = text_at(line, "measures"),
+                     .measurement_sha256 = text_at(line, "measures"),
                      .run = text_at(line, "run"),
                      .label = text_at(line, "label"),
                      .entry = text_at(line, "entry"),
@@ -38,11 +38,11 @@ void take_result(Journal& journal, const nlohmann::json& line, std::int64_t numb
   const auto attempt = std::find_if(journal.attempts.begin(), journal.attempts.end(),
                                     [&](const Attempt& one) { return one.sha256 == intent; });
   if (attempt == journal.attempts.end()) {
-    journal.faults.push_back(where + ": a result without intent: no line before it has sha256 " +
-                             intent);
+    journal.problems.push_back(where + ": a result without intent: no line before it has sha256 " +
+                               intent);
   } else if (attempt->result) {
-    journal.faults.push_back(where + ": a second result of one intent (" +
-                             attempt->intent.experiment + ")");
+    journal.problems.push_back(where + ": a second result of one intent (" +
+                               attempt->intent.experiment + ")");
   } else {
     const auto comparisons = line.find("comparisons");
     const bool counted = comparisons != line.end() && comparisons->is_number_integer();
@@ -83,10 +83,12 @@ const Attempt* Journal::last(const std::string& run, const std::string& experime
   return found == attempts.rend() ? nullptr : &*found;
 }
 
-bool Journal::results_exist(const std::string& experiment, const std::string& measures) const {
+bool Journal::results_exist(const std::string& experiment,
+                            const std::string& measurement_sha256) const {
   return std::any_of(attempts.begin(), attempts.end(), [&](const Attempt& one) {
-    const bool same = one.intent.experiment == experiment ||
-                      (!measures.empty() && one.intent.measures == measures);
+    const bool same =
+        one.intent.experiment == experiment ||
+        (!measurement_sha256.empty() && one.intent.measurement_sha256 == measurement_sha256);
     return same && one.result && one.result->comparisons > 0;
   });
 }
@@ -141,7 +143,7 @@ std::string append_intent(const std::filesystem::path& journal, const Intent& in
                                {"experiment", intent.experiment},
                                {"device", intent.key.device},
                                {"spec_sha256", intent.key.spec_sha256},
-                               {"measures", intent.measures},
+                               {"measures", intent.measurement_sha256},
                                {"code_sha256", intent.key.code_sha256},
                                {"label", intent.label},
                                {"entry", intent.entry},

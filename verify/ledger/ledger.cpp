@@ -96,18 +96,18 @@ LedgerLine read_line(std::string_view text, std::int64_t number) {
   return line;
 }
 
-std::vector<LedgerLine> read_lines(std::string_view text, std::vector<std::string>& faults) {
+std::vector<LedgerLine> read_lines(std::string_view text, std::vector<std::string>& problems) {
   std::vector<LedgerLine> lines;
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) {
-      faults.push_back("line " + std::to_string(number) + " does not end: it was cut off");
+      problems.push_back("line " + std::to_string(number) + " does not end: it was cut off");
       break;
     }
     try {
       lines.push_back(read_line(text.substr(0, end), number));
     } catch (const formats::FormatError& error) {
-      faults.push_back(error.what());
+      problems.push_back(error.what());
     }
     text.remove_prefix(end + 1);
   }
@@ -132,53 +132,53 @@ std::string break_text(const Chain& chain, std::size_t index) {
   return line.text() + " follows a line that is not there: that line was edited or removed";
 }
 
-void check_links(const Chain& chain, std::vector<std::string>& faults) {
+void check_links(const Chain& chain, std::vector<std::string>& problems) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const std::string& expected = i == 0 ? kFirstPrev : chain[i - 1].sha256;
-    if (chain[i].prev != expected) faults.push_back(break_text(chain, i));
+    if (chain[i].prev != expected) problems.push_back(break_text(chain, i));
     if (i > 0 && chain[i].time < chain[i - 1].time) {
-      faults.push_back(chain[i].text() + " is older than the line before it");
+      problems.push_back(chain[i].text() + " is older than the line before it");
     }
   }
 }
 
 // The digest is of the spec that the line holds.
-void check_claim(const LedgerLine& line, std::vector<std::string>& faults) {
+void check_claim(const LedgerLine& line, std::vector<std::string>& problems) {
   Spec spec;
   spec.raw = line.fields["spec"];
   const auto files = line.fields["files"].get<std::map<std::string, std::string>>();
   if (formats::sha256(digest_input(spec, files)) != line.fields["spec_sha256"]) {
-    faults.push_back(line.text() + " was edited: its digest is not that of its spec");
+    problems.push_back(line.text() + " was edited: its digest is not that of its spec");
   }
   if (spec.raw.value("id", nlohmann::json()) != line.experiment) {
-    faults.push_back(line.text() + " holds the spec of another experiment");
+    problems.push_back(line.text() + " holds the spec of another experiment");
   }
 }
 
 void check_amendment(const LedgerLine& before, const LedgerLine& line,
-                     std::vector<std::string>& faults) {
+                     std::vector<std::string>& problems) {
   const Amendment made = amendment(before.fields, line.fields);
   if (made.changes_json() != line.fields["changes"] || made.class_name() != line.fields["class"]) {
-    faults.push_back(line.text() + " was edited: its changes or its class (" + made.class_name() +
-                     ") are not those of its spec");
+    problems.push_back(line.text() + " was edited: its changes or its class (" + made.class_name() +
+                       ") are not those of its spec");
   }
 }
 
 // register, then amendments and publications, then perhaps a withdrawal.
-void check_order(const Chain& chain, std::vector<std::string>& faults) {
+void check_order(const Chain& chain, std::vector<std::string>& problems) {
   const LedgerLine* claim = nullptr;
   bool withdrawn = false;
   for (const LedgerLine& line : chain) {
     if ((claim == nullptr) != (line.entry == "register")) {
-      faults.push_back(line.text() +
-                       (claim ? " registers it a second time" : " comes before its registration"));
+      problems.push_back(
+          line.text() + (claim ? " registers it a second time" : " comes before its registration"));
       continue;
     }
-    if (withdrawn) faults.push_back(line.text() + " comes after its withdrawal");
+    if (withdrawn) problems.push_back(line.text() + " comes after its withdrawal");
     withdrawn |= line.entry == "withdraw";
     if (line.entry != "register" && line.entry != "amend") continue;
-    check_claim(line, faults);
-    if (claim != nullptr) check_amendment(*claim, line, faults);
+    check_claim(line, problems);
+    if (claim != nullptr) check_amendment(*claim, line, problems);
     claim = &line;
   }
 }
@@ -205,12 +205,12 @@ std::string Ledger::head() const {
 
 Ledger parse_ledger(std::string_view text) {
   Ledger ledger;
-  for (LedgerLine& line : read_lines(text, ledger.faults)) {
+  for (LedgerLine& line : read_lines(text, ledger.problems)) {
     ledger.chains[line.experiment].push_back(std::move(line));
   }
   for (const auto& [experiment, chain] : ledger.chains) {
-    check_links(chain, ledger.faults);
-    check_order(chain, ledger.faults);
+    check_links(chain, ledger.problems);
+    check_order(chain, ledger.problems);
   }
   return ledger;
 }
@@ -222,9 +222,9 @@ Ledger read_ledger(const std::filesystem::path& file) {
 }
 
 void require_valid(const Ledger& ledger, const std::string& name) {
-  if (ledger.faults.empty()) return;
-  const std::size_t more = ledger.faults.size() - 1;
-  throw LedgerInvalid(name + ": the ledger is invalid: " + ledger.faults.front() +
+  if (ledger.problems.empty()) return;
+  const std::size_t more = ledger.problems.size() - 1;
+  throw LedgerInvalid(name + ": the ledger is invalid: " + ledger.problems.front() +
                       (more ? " (and " + std::to_string(more) + " more)" : "") +
                       "; octlm audit lists everything");
 }
