@@ -2,9 +2,10 @@
 // checkpoint of the same geometry, with nothing but the file hashes replaced.
 #include <gtest/gtest.h>
 
-#include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
+#include "experiments/commands/octlm_program.h"
 #include "experiments/commands/selection.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/kinds/kinds.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "reference/transformers/python.h"
 #include "verify/criteria.h"
@@ -45,7 +46,8 @@ TEST(RegisteredSpecs, NeverPassWithoutWeights) {
     items.push_back({std::move(spec), std::move(experiment)});
   }
   model::testing::TemporaryFolder reports;
-  const auto result = verify::run({.reports = reports.path()}, items);
+  const auto result =
+      verify::run({.reports = reports.path(), .info = {.program = octlm_program()}}, items);
   EXPECT_EQ(result.summary.pass, 0);
   EXPECT_EQ(result.summary.exit_code, verify::kExitError);
   for (const auto& experiment : result.experiments) {
@@ -76,7 +78,8 @@ TEST(PublishedRecord, ItsSpecsRunOnTheSyntheticCheckpoint) {
     items.push_back({std::move(spec), std::move(experiment)});
   }
   model::testing::TemporaryFolder reports;
-  const auto result = verify::run({.reports = reports.path()}, items);
+  const auto result =
+      verify::run({.reports = reports.path(), .info = {.program = octlm_program()}}, items);
   ASSERT_EQ(result.experiments.size(), 2U);
   for (const auto& experiment : result.experiments) {
     EXPECT_EQ(experiment.judgement.verdict, verify::Verdict::kPass)

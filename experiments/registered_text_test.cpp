@@ -4,10 +4,11 @@
 
 #include <iostream>
 
+#include "experiments/commands/octlm_program.h"
+#include "experiments/commands/selection.h"
+#include "experiments/engines/local_environment.h"
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
-#include "experiments/commands/selection.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "reference/transformers/python.h"
 #include "verify/runner.h"
@@ -87,7 +88,8 @@ TEST_P(TextSpecs, HoldOnTheRealFiles) {
   const std::size_t planned = experiment->comparisons().size();
   items.push_back({std::move(spec), std::move(experiment)});
   model::testing::TemporaryFolder reports;
-  const auto result = verify::run({.reports = reports.path()}, items);
+  const auto result =
+      verify::run({.reports = reports.path(), .info = {.program = octlm_program()}}, items);
   const auto& judgement = result.experiments.at(0).judgement;
   if (judgement.verdict == verify::Verdict::kNotRun && !fs::exists(kShared)) {
     GTEST_SKIP() << "not run: " << judgement.reason;

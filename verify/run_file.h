@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "verify/result.h"
-
 namespace octlm::verify {
 
 struct RunFile {
@@ -28,11 +26,5 @@ struct RunFile {
 
 // Throws SpecError when there is no such file, or it is no run's.
 RunFile read_run_file(const std::filesystem::path& folder);
-
-// A metric as it stands in a line; NaN for what is none.
-MetricValue metric_from(const nlohmann::json& value);
-
-// A `comparison` or `not_compared` line as the result that it was made from.
-ComparisonResult comparison_from(const nlohmann::json& line);
 
 }  // namespace octlm::verify

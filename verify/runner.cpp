@@ -85,9 +85,15 @@ Plan make_plan(const RunItem& item, const std::vector<std::string>& devices) {
   return plan;
 }
 
-void check_require(const std::vector<std::string>& require) {
-  std::vector<std::string> known(kNeeds.begin(), kNeeds.end());
-  known.emplace_back("cpu");
+// What can be absent: the words of --require.
+std::vector<std::string> words_of_require(const Program& program) {
+  std::vector<std::string> words = program.needs;
+  words.insert(words.end(), program.devices.begin(), program.devices.end());
+  return words;
+}
+
+void check_require(const std::vector<std::string>& require, const Program& program) {
+  const std::vector<std::string> known = words_of_require(program);
   for (const std::string& word : require) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
       throw Refused("--require: \"" + word + "\" is not known" + suggestion(word, known));
@@ -96,7 +102,7 @@ void check_require(const std::vector<std::string>& require) {
 }
 
 std::vector<Plan> make_plans(const RunOptions& options, const std::vector<RunItem>& items) {
-  check_require(options.require);
+  check_require(options.require, options.info.program);
   if (items.empty()) throw Refused("no experiment is selected");
   std::set<std::string> ids;
   std::vector<Plan> plans;
@@ -178,16 +184,15 @@ void refuse_used_folder(const RunOptions& options) {
 
 using ComparisonOutcome = decltype(ComparisonResult::outcome);
 
-ComparisonOutcome checked(NotRun not_run) {
-  const bool known = not_run.needs.empty() ||
-                     std::find(kNeeds.begin(), kNeeds.end(), not_run.needs) != kNeeds.end();
-  if (!known)
+ComparisonOutcome checked(NotRun not_run, const Program& program) {
+  const std::vector<std::string> words = words_of_require(program);
+  if (!not_run.needs.empty() && std::ranges::find(words, not_run.needs) == words.end())
     return Broken{"its kind needs \"" + not_run.needs + "\", which is no word of --require"};
   return not_run;
 }
 
-ComparisonOutcome from(Outcome outcome) {
-  if (auto* not_run = std::get_if<NotRun>(&outcome)) return checked(std::move(*not_run));
+ComparisonOutcome from(Outcome outcome, const Program& program) {
+  if (auto* not_run = std::get_if<NotRun>(&outcome)) return checked(std::move(*not_run), program);
   return std::get<Measurement>(std::move(outcome));
 }
 
@@ -226,16 +231,18 @@ class ExperimentRun {
  public:
   ExperimentRun(const RunItem& item, std::string spec_file, const Plan& plan,
                 const std::vector<Report*>& reports, const SignalWatch& signals, AttemptLog& log,
-                const std::optional<Interrupted>& earlier)
+                const std::optional<Interrupted>& earlier, const Program& program)
       : item_(item),
         plan_(plan),
         reports_(reports),
         signals_(signals),
         log_(log),
-        earlier_(earlier) {
+        earlier_(earlier),
+        program_(program) {
     result_.id = item.spec.id;
     result_.title = item.spec.title;
     result_.kind = item.spec.kind;
+    result_.role = program.role_of(item.spec.kind);
     result_.model = model_of(item.spec);
     result_.spec_file = std::move(spec_file);
     result_.spec_sha256 = item.spec.sha256;
@@ -316,7 +323,7 @@ class ExperimentRun {
       if (!not_run) identity = item_.experiment->identity();
     });
     if (broken) return *broken;
-    if (not_run) return checked(std::move(*not_run));
+    if (not_run) return checked(std::move(*not_run), program_);
     return std::nullopt;
   }
 
@@ -325,7 +332,7 @@ class ExperimentRun {
     for (Report* report : reports_) report->comparison_started(result_, key);
     Outcome outcome;
     if (auto broken = broken_by([&] { outcome = item_.experiment->compare(key); })) return *broken;
-    return from(std::move(outcome));
+    return from(std::move(outcome), program_);
   }
 
   void finish(ComparisonResult result) {
@@ -340,6 +347,7 @@ class ExperimentRun {
   const SignalWatch& signals_;
   AttemptLog& log_;
   const std::optional<Interrupted>& earlier_;
+  const Program& program_;
   ExperimentResult result_;
 };
 
@@ -357,7 +365,7 @@ std::string absent(const RunResult& run, const std::vector<std::string>& require
   }
   std::string words;
   for (const std::string& word : require) {
-    const bool device = word == "cpu" || word == "cuda";
+    const bool device = run.info.program.has_device(word);
     if (missing.contains(word) || (device && !ran_on.contains(word))) {
       words += (words.empty() ? "" : ", ") + word;
     }
@@ -426,6 +434,9 @@ Summary summarize(const RunResult& run, const std::vector<std::string>& require)
     summary.why = why;
     return summary;
   };
+  if (!run.ended) {
+    return decide(kExitError, "This run did not end: it was killed, or it is still at work.");
+  }
   if (run.interrupted_by != 0)
     return decide(128 + run.interrupted_by, "Interrupted: not all was run.");
   if (const std::string label = uncounted_label(run); ledger && !label.empty()) {
@@ -463,18 +474,18 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   reports.insert(reports.end(), options.more_reports.begin(), options.more_reports.end());
 
   const SignalWatch signals;
-  std::int64_t comparisons = 0;
-  for (const Plan& plan : plans) comparisons += static_cast<std::int64_t>(plan.keys.size());
-  for (Report* report : reports) report->run_started(result.info, comparisons);
+  result.info.planned = 0;
+  for (const Plan& plan : plans) result.info.planned += std::ssize(plan.keys);
+  for (Report* report : reports) report->run_started(result.info);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (signals.caught()) {
       result.not_started.push_back(items[i].spec.id);
       continue;
     }
-    result.experiments.push_back(ExperimentRun(items[i],
-                                               recorded_file(items[i].spec.file, options.project),
-                                               plans[i], reports, signals, log, earlier)
-                                     .run());
+    result.experiments.push_back(
+        ExperimentRun(items[i], recorded_file(items[i].spec.file, options.project), plans[i],
+                      reports, signals, log, earlier, result.info.program)
+            .run());
   }
   result.interrupted_by = signals.caught();
   result.summary = summarize(result, options.require);

@@ -46,8 +46,8 @@ struct RunOptions {
   // ... unless given here; it must not hold the results of another run, and nothing links to it.
   std::optional<std::filesystem::path> out = {};
   std::vector<std::string> devices = {};  // only these; empty = every device of the specs
-  std::vector<std::string> require = {};  // words of kNeeds, or "cpu"; absent = exit code 4
-  // started, folder, specs, ledger_head and resumed are filled by run().
+  std::vector<std::string> require = {};  // needs and devices of the program; absent = exit code 4
+  // started, folder, specs, ledger_head, resumed and planned are filled by run().
   RunInfo info = {};
   // Whose ledger labels the results and whose journal records the attempts. Without one everything
   // is unregistered, and counts.

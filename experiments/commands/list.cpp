@@ -4,10 +4,10 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/selection.h"
+#include "experiments/engines/local_environment.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/own_metrics.h"
-#include "experiments/engines/local_environment.h"
-#include "experiments/commands/selection.h"
 #include "verify/ledger/standing.h"
 #include "verify/metrics/metrics.h"
 #include "verify/runner.h"
@@ -42,8 +42,9 @@ void list_kinds(const std::vector<verify::Kind>& kinds) {
 void list_metrics() {
   for (const auto* metrics : {&verify::metric_definitions(), &own_metrics()}) {
     for (const auto& metric : *metrics) {
-      std::cout << metric.name << "  " << metric.meaning
-                << (metric.unit.empty() ? "" : " [" + metric.unit + "]") << '\n';
+      const std::string unit = metric.unit == verify::kOwnUnit ? "logits" : metric.unit;
+      std::cout << metric.name << "  " << metric.meaning << (unit.empty() ? "" : " [" + unit + "]")
+                << '\n';
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "experiments/commands/octlm_program.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/testing/fake_text_machine.h"
 #include "verify/runner.h"
@@ -56,6 +57,7 @@ verify::RunResult run(FakeTextMachine& machine, const std::string& spec_text) {
   items.push_back({std::move(spec), std::move(experiment)});
   TemporaryFolder reports;
   verify::RunOptions options;
+  options.info.program = octlm_program();
   options.reports = reports.path();
   return verify::run(options, items);
 }

@@ -47,7 +47,7 @@ void audit_spec(const Spec& spec, const Ledger& ledger, std::vector<Finding>& fi
     const Amendment made = changes_since(*claim, spec);
     fault(findings, where,
           "was edited after registration (" + made.class_name() + ": " + joined_fields(made) +
-              "): octlm amend, or put it back");
+              "): amend it, or put it back");
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "verify/lines.h"
 #include "verify/read_back.h"
 #include "verify/report/html_sections.h"
 #include "verify/report/jsonl.h"
@@ -254,7 +255,8 @@ TEST(Html, TheFloorIsTheRunsOwnForTheSameModel) {
   ExperimentResult floor = experiment(
       "EXP-9", {compared(key("a", "cpu", "sdpa"), 5e-5), compared(key("b", "cpu", "sdpa"), 7e-5)},
       1.0);
-  floor.kind = "noise_floor";
+  floor.kind = "floor";
+  floor.role = Role::kNoiseFloor;
   RunResult run = green();
   EXPECT_FALSE(noise_floor(run, "tiny", "cpu", "max_abs_error@1"));
   EXPECT_THAT(html::rulers_section(run), HasSubstr("◇</i> not measured"));
@@ -361,7 +363,7 @@ class ReadBack : public ::testing::Test {
  protected:
   void write(const RunResult& run) {
     JsonlReport report(folder_.path() / "results.jsonl");
-    report.run_started(run.info, run.info.planned);
+    report.run_started(run.info);
     for (const ExperimentResult& one : run.experiments) {
       for (const ComparisonResult& comparison : one.comparisons) {
         report.comparison_finished(one, comparison);
@@ -376,7 +378,7 @@ class ReadBack : public ::testing::Test {
     for (std::size_t i = 0; i < lines; ++i) at = all.find('\n', at) + 1;
     std::ofstream(folder_.path() / "results.jsonl") << all.substr(0, at) << rest;
   }
-  RunResult read() { return read_back(read_run_file(folder_.path())); }
+  RunResult read() { return read_back(read_run_file(folder_.path()), testing::language_program()); }
 
   testing::TemporaryFolder folder_;
 };
@@ -433,7 +435,8 @@ TEST_F(ReadBack, AKilledRunIsNoPassWhereverItWasKilled) {
   write(run);
   for (std::size_t lines = 5; lines >= 1; --lines) {
     cut(lines, "{\"type\":\"comp");
-    const Rendered made = render_run(folder_.path(), folder_.path(), std::nullopt);
+    const Rendered made =
+        render_run(folder_.path(), folder_.path(), std::nullopt, testing::language_program());
     EXPECT_TRUE(made.torn);
     EXPECT_FALSE(made.run.ended);
     EXPECT_NE(made.run.summary.exit_code, 0);
@@ -464,16 +467,21 @@ TEST_F(ReadBack, AStrangeFileIsReadAsFarAsItGoes) {
   file << "{\"type\":\"run\",\"specs\":[1],\"environment\":null}\n";
   for (const char* line : lines) {
     file << line << '\n' << std::flush;
-    const Rendered made = render_run(folder_.path(), folder_.path(), std::nullopt);
+    const Rendered made =
+        render_run(folder_.path(), folder_.path(), std::nullopt, testing::language_program());
     EXPECT_NE(made.run.summary.exit_code, 0);
     for (const auto& one : made.run.experiments) EXPECT_NE(one.judgement.verdict, Verdict::kPass);
   }
 }
 
 TEST_F(ReadBack, WhatIsNoRunIsRefused) {
-  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), SpecError);
+  EXPECT_THROW(
+      render_run(folder_.path(), folder_.path(), std::nullopt, testing::language_program()),
+      SpecError);
   std::ofstream(folder_.path() / "results.jsonl") << "{}\n";
-  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), SpecError);
+  EXPECT_THROW(
+      render_run(folder_.path(), folder_.path(), std::nullopt, testing::language_program()),
+      SpecError);
 }
 
 TEST_F(ReadBack, ThePageSaysWhatChangedSinceTheLastPublishedRun) {
@@ -482,13 +490,13 @@ TEST_F(ReadBack, ThePageSaysWhatChangedSinceTheLastPublishedRun) {
     std::filesystem::create_directories(project.published() / name);
     run.info.started = started;
     JsonlReport report(project.published() / name / "results.jsonl");
-    report.run_started(run.info, 1);
+    report.run_started(run.info);
     report.experiment_finished(run.experiments[0]);
     report.run_finished(run);
   };
   write(run_of({experiment("EXP-1", {compared(key("a"), 2e-3)})}));
   const auto html = [&] {
-    render_run(folder_.path(), folder_.path(), project);
+    render_run(folder_.path(), folder_.path(), project, testing::language_program());
     return testing::text_of(folder_.path() / "report.html");
   };
   EXPECT_THAT(html(), HasSubstr("No published run."));

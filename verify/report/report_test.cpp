@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "verify/criteria.h"
+#include "verify/lines.h"
 #include "verify/metrics/metric_value.h"
 #include "verify/output_file.h"
 #include "verify/report/console.h"
@@ -11,6 +12,7 @@
 #include "verify/report/markdown.h"
 #include "verify/report/text.h"
 #include "verify/testing/fake_experiment.h"
+#include "verify/testing/language_program.h"
 
 namespace octlm::verify {
 namespace {
@@ -36,6 +38,7 @@ RunResult run_with(ExperimentResult experiment, const Spec& spec) {
   experiment.planned = static_cast<std::int64_t>(experiment.comparisons.size());
   experiment.judgement = judge(spec, experiment.comparisons);
   RunResult run;
+  run.info.program = testing::language_program();
   run.info.folder = "reports/x";
   run.info.command = "octlm run";
   run.experiments.push_back(std::move(experiment));
@@ -108,7 +111,7 @@ TEST(Jsonl, TheNamesOfTheFormat) {
   const RunResult run = mixed_run();
   {
     JsonlReport report(folder.path() / "results.jsonl");
-    report.run_started(run.info, 4);
+    report.run_started(run.info);
     for (const auto& one : run.experiments[0].comparisons) {
       report.comparison_finished(run.experiments[0], one);
       // Readable after every step, as a killed run leaves it.
@@ -242,7 +245,7 @@ TEST(Reports, HostileTextIsHarmless) {
   std::ostringstream table;
   for (const bool terminal : {false, true}) {
     ConsoleReport console(progress, table, terminal);
-    console.run_started(run.info, 3);
+    console.run_started(run.info);
     console.device_started(run.experiments[0], kHostile);
     console.comparison_started(run.experiments[0], key(kHostile));
     for (const auto& one : run.experiments[0].comparisons) {
@@ -259,10 +262,11 @@ TEST(Reports, HostileTextIsHarmless) {
 }
 
 TEST(Console, ALogHasPlainLines) {
-  const RunResult run = mixed_run();
+  RunResult run = mixed_run();
+  run.info.planned = 4;
   std::ostringstream progress, table;
   ConsoleReport console(progress, table, false);
-  console.run_started(run.info, 4);
+  console.run_started(run.info);
   console.comparison_started(run.experiments[0], key("story"));
   for (const auto& one : run.experiments[0].comparisons) {
     console.comparison_finished(run.experiments[0], one);
@@ -274,10 +278,11 @@ TEST(Console, ALogHasPlainLines) {
 }
 
 TEST(Console, ATerminalHasOneLineThatFits) {
-  const RunResult run = mixed_run();
+  RunResult run = mixed_run();
+  run.info.planned = 4;
   std::ostringstream progress, table;
   ConsoleReport console(progress, table, true);
-  console.run_started(run.info, 4);
+  console.run_started(run.info);
   console.comparison_started(run.experiments[0], key(std::string(200, 'x') + "é"));
   EXPECT_THAT(progress.str(), StartsWith("\r\x1b[K[........................] 0/4  EXP-1 "));
   EXPECT_LE(display_width(progress.str()), 79U + 4U);
