@@ -209,6 +209,26 @@ TEST(MetricText, IsShort) {
   EXPECT_EQ(metric_text(Agreement{187, 188}), "187 of 188");
 }
 
+// Our own words read well as they stand in the file.
+TEST(Markdown, AMarkIsEscapedOnlyWhereItIsOne) {
+  for (const char* plain : {"checkpoint_load", "max_abs_error@1 1.2e-04", "not run (here)", "f(x)",
+                            "finite@1: false", "a__b", "(1) and 2)"}) {
+    EXPECT_EQ(for_markdown(plain), plain);
+  }
+  EXPECT_EQ(for_markdown("_a_"), "&#95;a&#95;");
+  EXPECT_EQ(for_markdown("__a__ b"), "&#95;&#95;a&#95;&#95; b");
+  EXPECT_EQ(for_markdown("a _b_"), "a &#95;b&#95;");
+  EXPECT_EQ(for_markdown("a_"), "a&#95;");
+  EXPECT_EQ(for_markdown("\xC3\xA9_a_"), "\xC3\xA9&#95;a&#95;");
+  EXPECT_EQ(for_markdown("(_a_)"), "(&#95;a&#95;)");
+  EXPECT_EQ(for_markdown("1) a"), "1&#41; a");
+  EXPECT_EQ(for_markdown("[l](http://e.example)"), "&#91;l&#93;(http&#58;//e.example)");
+  EXPECT_EQ(for_markdown("![i](x)"), "&#33;&#91;i&#93;(x)");
+  EXPECT_EQ(for_markdown("@someone"), "&#64;someone");
+  EXPECT_EQ(for_markdown("a@1someone"), "a&#64;1someone");
+  EXPECT_EQ(for_markdown("a@1.example"), "a&#64;1.example");
+}
+
 TEST(Console, TheTableSaysWhatWasAndWhatWasNotChecked) {
   const std::string table = console_table(mixed_run());
   EXPECT_THAT(table, HasSubstr("pass (cpu) · not run (cuda)"));
