@@ -1,11 +1,10 @@
 # Writes the sha256 over the sources that a verdict depends on. Run at build time:
-#   cmake -DROOT=<checkout> -DVERSION=<version> -DOUTPUT=<code_hash.cpp> -P code_hash.cmake
+#   cmake -DROOT=<checkout> "-DPARTS=<folders>" -DVERSION=<version> -DOUTPUT=<code_hash.cpp> -P code_hash.cmake
 # The hash is over one line per file, sorted by name: "<sha256>  <path from the root>\n", which
 # `sha256sum` repeats. The output is touched only when it changes, so only then is anything compiled.
 cmake_minimum_required(VERSION 3.25)
-set(parts formats model verify reference experiments)
 set(patterns "")
-foreach(part IN LISTS parts)
+foreach(part IN LISTS PARTS)
   foreach(extension h cpp cu cuh py inc)
     list(APPEND patterns "${ROOT}/${part}/*.${extension}")
   endforeach()
@@ -14,7 +13,7 @@ file(GLOB_RECURSE files LIST_DIRECTORIES false RELATIVE "${ROOT}" ${patterns})
 list(FILTER files EXCLUDE REGEX "/(__pycache__|\\.pytest_cache)/")
 list(SORT files COMPARE STRING CASE SENSITIVE)
 if(NOT files)
-  message(FATAL_ERROR "no sources under ROOT=${ROOT}")
+  message(FATAL_ERROR "no sources under ROOT=${ROOT} in PARTS=${PARTS}")
 endif()
 set(lines "")
 foreach(file IN LISTS files)

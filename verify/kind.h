@@ -33,8 +33,8 @@ namespace octlm::verify {
 // What one comparison is of. Together with the experiment's id it is unique in a run.
 struct ComparisonKey {
   std::string case_name;
-  std::string path;    // "" when the kind has none
-  std::string device;  // "cpu", "cuda"
+  std::string path;    // how the case was computed; "" when the kind has one way only
+  std::string device;  // where
   std::string dtype;
   friend bool operator==(const ComparisonKey&, const ComparisonKey&) = default;
 };
@@ -59,15 +59,13 @@ struct Measurement {
   std::vector<FurtherLine> lines = {};
 };
 
-// What a comparison can be in need of: the words of `--require`.
-inline constexpr std::array<std::string_view, 3> kNeeds = {"weights", "cuda", "reference"};
-
 // A comparison that did not take place, and why. Never a pass.
 struct NotRun {
   std::string reason;  // for people, with the command that would change it
-  // One of kNeeds when something is absent here: a device with such a comparison is `not_run`,
-  // never `pass`. "" when there was nothing to do (cached:half of one token) or the engine does not
-  // offer it: the other comparisons decide, and the report lists this one as not checked.
+  // A device of the program, or one of its `needs` (Program), when that is absent here: a device
+  // with such a comparison is `not_run`, never `pass`. "" when there was nothing to do (half of one
+  // position) or the engine does not offer it: the other comparisons decide, and the report lists
+  // this one as not checked.
   std::string needs = {};
 };
 
@@ -126,8 +124,8 @@ const char* role_name(Role role);                       // "parity", "noise_floo
 std::optional<Role> role_named(std::string_view name);  // nullopt when there is none
 
 struct Kind {
-  std::string name;     // "logit_parity"
-  std::string summary;  // one line for `octlm list --kinds`
+  std::string name;     // "sums"
+  std::string summary;  // one line for a list of kinds
   Role role = Role::kParity;
   // What it measures beside metric_definitions(). A criterion on a metric that is in neither list
   // is refused when the spec is read.

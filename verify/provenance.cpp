@@ -48,7 +48,7 @@ std::string value_in(const char* file, const std::string& key, char separator) {
 }
 
 // The instruction sets that change how fast, and in which order, we and the reference add.
-nlohmann::json cpu_features() {
+nlohmann::json processor_features() {
   constexpr std::array kRecorded = {"avx",         "f16c",     "fma",         "avx2",
                                     "avx512f",     "avx512bw", "avx512_vnni", "avx512_bf16",
                                     "avx512_fp16", "avx_vnni", "amx_bf16",    "amx_int8",
@@ -131,9 +131,9 @@ nlohmann::json machine_json() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page = ::sysconf(_SC_PAGE_SIZE);
   return {
-      {"cpu",
+      {kProcessor,
        {{"model", or_unknown(value_in("/proc/cpuinfo", "model name", ':'))},
-        {"features", cpu_features()}}},
+        {"features", processor_features()}}},
       {"threads", std::thread::hardware_concurrency()},
       {"memory_bytes", static_cast<std::int64_t>(pages) * page},
       {"os", or_unknown(value_in("/etc/os-release", "PRETTY_NAME", '='))},

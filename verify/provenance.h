@@ -9,8 +9,8 @@
 
 namespace octlm::verify {
 
-// sha256 over the sources of model, verify, reference and experiments that this program was built
-// from (verify/code_hash.cmake).
+// sha256 over the sources that the build names as those a verdict depends on
+// (verify/code_hash.cmake).
 std::string code_sha256();
 
 std::string version();  // the project's
@@ -31,8 +31,9 @@ std::optional<std::string> git_output(const std::filesystem::path& root,
 std::string utc_now();
 std::string utc_now_precise();
 
-// {cpu: {model, features}, threads, memory_bytes, os, kernel, compiler}
+// {kProcessor: {model, features}, threads, memory_bytes, os, kernel, compiler}
 nlohmann::json machine_json();
+inline constexpr const char* kProcessor = "cpu";  // the name that records have for it
 
 // The command line as it would be typed: arguments quoted where the shell needs it.
 std::string command_line(int argc, const char* const* argv);

@@ -13,6 +13,7 @@
 
 #include "verify/kind.h"
 #include "verify/metrics/metric_value.h"
+#include "verify/program.h"
 #include "verify/spec.h"
 
 namespace octlm::verify {
@@ -20,7 +21,7 @@ namespace octlm::verify {
 enum class Verdict { kPass, kFail, kNotRun, kError };
 const char* verdict_name(Verdict verdict);  // "pass", "fail", "not_run", "error"
 
-// "story, cached:half, cpu, float32"
+// "up to 100, pairwise, host, float32"
 std::string key_text(const ComparisonKey& key);
 
 // A comparison that broke.
@@ -128,6 +129,8 @@ struct RunInfo {
   nlohmann::json environment = nlohmann::json::object();
   std::int64_t planned = 0;      // comparisons in all
   std::filesystem::path folder;  // where the reports are written
+  // Whose words the reports use. It is in no record: who reads one back gives its own.
+  Program program = {};
 };
 
 struct Summary {

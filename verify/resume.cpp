@@ -9,6 +9,8 @@
 
 #include "formats/output_file.h"
 #include "verify/ledger/publish.h"
+#include "verify/lines.h"
+#include "verify/provenance.h"
 #include "verify/report/jsonl.h"
 
 namespace octlm::verify {
@@ -52,7 +54,7 @@ void require_equal(const std::filesystem::path& folder, const std::string& what,
 }
 
 nlohmann::json processor(const nlohmann::json& environment) {
-  return environment.is_object() ? environment.value("cpu", nlohmann::json()) : nullptr;
+  return environment.is_object() ? environment.value(kProcessor, nlohmann::json()) : nullptr;
 }
 
 }  // namespace
@@ -104,9 +106,9 @@ std::optional<ComparisonResult> Interrupted::finished(const std::string& experim
 void Interrupted::require_identity(const std::string& experiment, const std::string& device,
                                    const nlohmann::json& now) const {
   for (const nlohmann::json* line : file_.of_type("started")) {
-    if (line->value("experiment", "") != experiment || line->value("device", "") != device)
-      continue;
-    const nlohmann::json then = line->value("identity", nlohmann::json());
+    const Started started = started_from(*line);
+    if (started.experiment != experiment || started.device != device) continue;
+    const nlohmann::json& then = started.identity;
     if (!then.is_object() || !now.is_object()) {
       require_equal(folder(), experiment + " on " + device, then, now);
       continue;

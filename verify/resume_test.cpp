@@ -141,6 +141,7 @@ class Resumed : public testing::TemporaryProject {
     options.reports = project_.reports();
     options.project = project_;
     options.info.code_sha256 = code_;
+    options.info.program = testing::language_program();
     std::vector<RunItem> items;
     auto experiment = std::make_unique<testing::FakeExperiment>(
         std::vector{key("a"), key("b"), key("c")}, [this](const ComparisonKey& at) {

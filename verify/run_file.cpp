@@ -1,20 +1,8 @@
 #include "verify/run_file.h"
 
-#include <cmath>
-
 #include "formats/json_reader.h"
-#include "verify/lenient_json.h"
 
 namespace octlm::verify {
-
-MetricValue metric_from(const nlohmann::json& value) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (const auto integer = integer_of(value)) return *integer;
-  const auto agree = integer_of(member(value, "agree"));
-  const auto of = integer_of(member(value, "of"));
-  if (agree && of) return Agreement{*agree, *of};
-  return number_of(value).value_or(std::nan(""));
-}
 
 const nlohmann::json* RunFile::summary() const {
   return lines.back().type() == "summary" ? &lines.back().json : nullptr;
@@ -51,29 +39,6 @@ RunFile read_run_file(const std::filesystem::path& folder) {
     throw formats::FormatError(file.string() + ": does not begin with a run line");
   }
   return run;
-}
-
-ComparisonResult comparison_from(const nlohmann::json& line) {
-  const auto text = [&](const char* key) { return string_of(member(line, key)); };
-  ComparisonResult result{{text("case"), text("path"), text("device"), text("dtype")}, Broken{}};
-  if (text("type") == "comparison") {
-    Measurement measurement;
-    if (const nlohmann::json& metrics = member(line, "metrics"); metrics.is_object()) {
-      for (const auto& [name, value] : metrics.items()) {
-        measurement.metrics[name] = metric_from(value);
-      }
-    }
-    measurement.record = line;
-    for (const char* key : {"type", "experiment", "case", "path", "device", "dtype", "metrics"}) {
-      measurement.record.erase(key);
-    }
-    result.outcome = std::move(measurement);
-  } else if (text("verdict") == "not_run") {
-    result.outcome = NotRun{text("reason"), text("needs")};
-  } else {
-    result.outcome = Broken{text("reason")};
-  }
-  return result;
 }
 
 }  // namespace octlm::verify

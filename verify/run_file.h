@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "formats/error.h"
-#include "verify/result.h"
 
 namespace octlm::verify {
 
@@ -29,11 +28,5 @@ struct RunFile {
 
 // Throws formats::FormatError when there is no such file, or it is no run's.
 RunFile read_run_file(const std::filesystem::path& folder);
-
-// A metric as it stands in a line; NaN for what is none.
-MetricValue metric_from(const nlohmann::json& value);
-
-// A `comparison` or `not_compared` line as the result that it was made from.
-ComparisonResult comparison_from(const nlohmann::json& line);
 
 }  // namespace octlm::verify

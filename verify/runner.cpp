@@ -83,9 +83,15 @@ Plan make_plan(const RunItem& item, const std::vector<std::string>& devices) {
   return plan;
 }
 
-void check_require(const std::vector<std::string>& require) {
-  std::vector<std::string> known(kNeeds.begin(), kNeeds.end());
-  known.emplace_back("cpu");
+// What can be absent: the words of --require.
+std::vector<std::string> words_of_require(const Program& program) {
+  std::vector<std::string> words = program.needs;
+  words.insert(words.end(), program.devices.begin(), program.devices.end());
+  return words;
+}
+
+void check_require(const std::vector<std::string>& require, const Program& program) {
+  const std::vector<std::string> known = words_of_require(program);
   for (const std::string& word : require) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
       throw Refused("--require: \"" + word + "\" is not known" + formats::suggestion(word, known));
@@ -94,7 +100,7 @@ void check_require(const std::vector<std::string>& require) {
 }
 
 std::vector<Plan> make_plans(const RunOptions& options, const std::vector<RunItem>& items) {
-  check_require(options.require);
+  check_require(options.require, options.info.program);
   if (items.empty()) throw Refused("no experiment is selected");
   std::set<std::string> ids;
   std::vector<Plan> plans;
@@ -170,15 +176,14 @@ void refuse_used_folder(const RunOptions& options) {
 
 using ComparisonOutcome = decltype(ComparisonResult::outcome);
 
-ComparisonOutcome checked(NotRun not_run) {
-  const bool known = not_run.needs.empty() ||
-                     std::find(kNeeds.begin(), kNeeds.end(), not_run.needs) != kNeeds.end();
-  if (!known)
+ComparisonOutcome checked(NotRun not_run, const Program& program) {
+  const std::vector<std::string> words = words_of_require(program);
+  if (!not_run.needs.empty() && std::ranges::find(words, not_run.needs) == words.end())
     return Broken{"its kind needs \"" + not_run.needs + "\", which is no word of --require"};
   return not_run;
 }
 
-ComparisonOutcome checked(Measurement measurement) {
+ComparisonOutcome checked(Measurement measurement, const Program&) {
   for (const FurtherLine& line : measurement.lines) {
     if (is_framework_line(line.type))
       return Broken{"its kind writes a line of type \"" + line.type +
@@ -187,8 +192,8 @@ ComparisonOutcome checked(Measurement measurement) {
   return measurement;
 }
 
-ComparisonOutcome from(Outcome outcome) {
-  return std::visit([](auto& what) { return checked(std::move(what)); }, outcome);
+ComparisonOutcome from(Outcome outcome, const Program& program) {
+  return std::visit([&](auto& what) { return checked(std::move(what), program); }, outcome);
 }
 
 // The boundary: whatever an experiment throws becomes an `error` of the comparison at hand.
@@ -226,14 +231,15 @@ class ExperimentRun {
  public:
   ExperimentRun(const RunItem& item, std::string spec_file, const Plan& plan, const Host& host,
                 const std::vector<Report*>& reports, const SignalWatch& signals, AttemptLog& log,
-                const std::optional<Interrupted>& earlier)
+                const std::optional<Interrupted>& earlier, const Program& program)
       : item_(item),
         plan_(plan),
         host_(host),
         reports_(reports),
         signals_(signals),
         log_(log),
-        earlier_(earlier) {
+        earlier_(earlier),
+        program_(program) {
     result_.id = item.spec.id;
     result_.title = item.spec.title;
     result_.kind = item.spec.kind;
@@ -328,7 +334,7 @@ class ExperimentRun {
       identity = (*ready)->identity();
     });
     if (broken) return *broken;
-    if (auto* not_run = std::get_if<NotRun>(&opened)) return checked(std::move(*not_run));
+    if (auto* not_run = std::get_if<NotRun>(&opened)) return checked(std::move(*not_run), program_);
     session = std::get<std::unique_ptr<Session>>(std::move(opened));
     return std::nullopt;
   }
@@ -338,7 +344,7 @@ class ExperimentRun {
     for (Report* report : reports_) report->comparison_started(result_, planned.key);
     Outcome outcome;
     if (auto broken = broken_by([&] { outcome = session.compare(planned.index); })) return *broken;
-    return from(std::move(outcome));
+    return from(std::move(outcome), program_);
   }
 
   void finish(ComparisonResult result) {
@@ -354,6 +360,7 @@ class ExperimentRun {
   const SignalWatch& signals_;
   AttemptLog& log_;
   const std::optional<Interrupted>& earlier_;
+  const Program& program_;
   ExperimentResult result_;
 };
 
@@ -368,7 +375,7 @@ std::string absent(const RunResult& run, const std::vector<std::string>& require
   }
   std::string words;
   for (const std::string& word : require) {
-    const bool device = word == "cpu" || word == "cuda";
+    const bool device = run.info.program.has_device(word);
     if (missing.contains(word) || (device && !ran_on.contains(word))) {
       words += (words.empty() ? "" : ", ") + word;
     }
@@ -437,6 +444,9 @@ Summary summarize(const RunResult& run, const std::vector<std::string>& require)
     summary.why = why;
     return summary;
   };
+  if (!run.ended) {
+    return decide(kExitError, "This run did not end: it was killed, or it is still at work.");
+  }
   if (run.interrupted_by != 0)
     return decide(128 + run.interrupted_by, "Interrupted: not all was run.");
   if (const std::string label = uncounted_label(run); ledger && !label.empty()) {
@@ -482,18 +492,18 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   const SignalWatch signals;
   const Host nothing{};
   const Host& host = options.host != nullptr ? *options.host : nothing;
-  std::int64_t comparisons = 0;
-  for (const Plan& plan : plans) comparisons += static_cast<std::int64_t>(plan.comparisons.size());
-  for (Report* report : reports) report->run_started(result.info, comparisons);
+  result.info.planned = 0;
+  for (const Plan& plan : plans) result.info.planned += std::ssize(plan.comparisons);
+  for (Report* report : reports) report->run_started(result.info);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (signals.caught()) {
       result.not_started.push_back(items[i].spec.id);
       continue;
     }
-    result.experiments.push_back(ExperimentRun(items[i],
-                                               recorded_file(items[i].spec.file, options.project),
-                                               plans[i], host, reports, signals, log, earlier)
-                                     .run());
+    result.experiments.push_back(
+        ExperimentRun(items[i], recorded_file(items[i].spec.file, options.project), plans[i], host,
+                      reports, signals, log, earlier, result.info.program)
+            .run());
   }
   result.interrupted_by = signals.caught();
   result.summary = summarize(result, options.require);

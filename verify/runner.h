@@ -50,9 +50,10 @@ struct RunOptions {
   // ... unless given here; it must not hold the results of another run, and nothing links to it.
   std::optional<std::filesystem::path> out = {};
   std::vector<std::string> devices = {};  // only these; empty = every device of the specs
-  std::vector<std::string> require = {};  // words of kNeeds, or "cpu"; absent = exit code 4
-  const Host* host = nullptr;             // for Experiment::open; absent: one that has nothing
-  // started, folder, specs, ledger_head and resumed are filled by run().
+  // Needs and devices of the program; absent = exit code 4.
+  std::vector<std::string> require = {};
+  const Host* host = nullptr;  // for Experiment::open; absent: one that has nothing
+  // started, folder, specs, ledger_head, resumed and planned are filled by run().
   RunInfo info = {};
   // Whose ledger labels the results and whose journal records the attempts. Without one everything
   // is unregistered, and counts.

@@ -8,6 +8,7 @@
 
 #include "verify/provenance.h"
 #include "verify/testing/fake_experiment.h"
+#include "verify/testing/language_program.h"
 
 namespace octlm::verify {
 namespace {
@@ -52,6 +53,7 @@ struct Ran {
 Ran ran(std::vector<RunItem> list, RunOptions options = {}) {
   const TemporaryFolder folder;
   options.reports = folder.path();
+  options.info.program = testing::language_program();
   Ran ran = {run(options, list), {}};
   ran.lines = testing::lines_of(ran.result.info.folder / "results.jsonl");
   return ran;
@@ -95,6 +97,7 @@ TEST(ExitCode, ARequiredThingThatIsAbsentIsRed) {
 std::string refusal(std::vector<RunItem> list, RunOptions options = {}) {
   const TemporaryFolder folder;
   options.reports = folder.path() / "reports";
+  options.info.program = testing::language_program();
   const std::string what = message_of<Refused>([&] { run(options, list); });
   EXPECT_FALSE(fs::exists(options.reports)) << "nothing is written";
   return what;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "experiments/commands/commands.h"
+#include "experiments/commands/octlm_program.h"
 #include "verify/read_back.h"
 #include "verify/report/escape.h"
 #include "verify/report/run_difference.h"
@@ -20,7 +21,7 @@ verify::RunResult read(const std::string& folder) {
     std::cerr << "octlm: " << verify::for_terminal(folder)
               << ": the last line of results.jsonl was cut off and is left out\n";
   }
-  return verify::read_back(file);
+  return verify::read_back(file, octlm_program());
 }
 
 void print_run(const char* name, const verify::RunResult& run) {

@@ -20,7 +20,7 @@ void add_publish(CommandLine& line) {
       const auto published = verify::publish_run(this_project(), *folder);
       std::cout << published.folder.string() << ":";
       for (const auto& file : published.files) std::cout << ' ' << file;
-      std::cout << "\ncommit it together with " << verify::Project::kLedger << '\n';
+      std::cout << "\ncommit it together with " << this_project().ledger_file << '\n';
       return static_cast<int>(verify::kExitPass);
     };
   });

@@ -34,7 +34,7 @@ int register_specs(const RegisterArguments& arguments) {
               << verify::standing(ledger.chain(spec.id), spec.sha256).label << ", spec sha256 "
               << spec.sha256 << '\n';
   }
-  std::cout << "commit " << verify::Project::kLedger
+  std::cout << "commit " << project.ledger_file
             << "; a published report or a git tag that has the line anchors it\n";
   return verify::kExitPass;
 }

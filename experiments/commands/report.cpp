@@ -4,6 +4,7 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/octlm_program.h"
 #include "verify/report/escape.h"
 #include "verify/report/rendering.h"
 #include "verify/run_file.h"
@@ -41,7 +42,7 @@ int report(const ReportArguments& arguments) {
   const fs::path folder = fs::weakly_canonical(arguments.folder);
   verify::read_run_file(folder);  // what is no run is refused before anything is made
   const fs::path to = destination(arguments, folder);
-  const auto made = verify::render_run(folder, to, this_project());
+  const auto made = verify::render_run(folder, to, this_project(), octlm_program());
   if (made.torn) {
     std::cerr << "octlm: the last line of results.jsonl was cut off and is left out\n";
   }

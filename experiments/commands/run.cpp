@@ -7,6 +7,7 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/octlm_program.h"
 #include "experiments/commands/selection.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/engines/octlm_engine.h"
@@ -158,6 +159,7 @@ verify::RunInfo run_info(const std::string& command) {
   info.code_sha256 = verify::code_sha256();
   info.command = command;
   info.environment = verify::machine_json();
+  info.program = octlm_program();
   return info;
 }
 

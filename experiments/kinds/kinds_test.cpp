@@ -1,5 +1,6 @@
 // Every kind, run by the runner on fake engines: passes on equal sides, fails just above its bound,
 // never passes without weights.
+#include "experiments/commands/octlm_program.h"
 #include "experiments/kinds/kinds.h"
 
 #include <gtest/gtest.h>
@@ -84,6 +85,7 @@ verify::RunResult run(FakeMachine& machine, const std::string& spec_text) {
   items.push_back(verify::read_item(verify::parse_spec(spec_text, "test.json", kinds), kinds));
   TemporaryFolder reports;
   verify::RunOptions options;
+  options.info.program = octlm_program();
   options.reports = reports.path();
   options.host = &environment;
   return verify::run(options, items);

@@ -183,7 +183,9 @@ verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& re
   record["token_ids_sha256"] = reference::sha256_of_ids(subject.request.token_ids);
   record["calls"] = {{"subject", calls_json(subject_session->calls())},
                      {"reference", calls_json(reference_session->calls())}};
-  if (const auto worst = lock_step.metrics().worst()) record["worst"] = verify::place_json(*worst);
+  if (const auto worst = lock_step.metrics().worst()) {
+    record["worst"] = verify::place_json(*worst, "token_id");
+  }
   record["rising"] = nlohmann::json::array();
   for (const auto& rise : lock_step.metrics().rising()) {
     record["rising"].push_back({rise.row, rise.max_abs_error});

@@ -1,5 +1,6 @@
 // The noise floor on fake engines: what is opened for each variant, what passes and fails, and that
 // nothing without the live reference, or against the very same settings, is called a measurement.
+#include "experiments/commands/octlm_program.h"
 #include "experiments/kinds/noise_floor.h"
 
 #include <gtest/gtest.h>
@@ -71,6 +72,7 @@ struct FakeMachine {
     TemporaryFolder reports;
     verify::RunOptions options;
     options.host = &fakes;
+    options.info.program = octlm_program();
     options.reports = reports.path();
     return verify::run(options, items);
   }

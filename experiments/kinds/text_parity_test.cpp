@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "experiments/commands/octlm_program.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/testing/fake_text_machine.h"
 #include "formats/error.h"
@@ -61,6 +62,7 @@ verify::RunResult run(FakeTextMachine& machine, const std::string& spec_text) {
       verify::parse_spec(spec_text, machine.folder.path() / "EXP-900.json", kinds), kinds));
   TemporaryFolder reports;
   verify::RunOptions options;
+  options.info.program = octlm_program();
   options.reports = reports.path();
   options.host = &environment;
   return verify::run(options, items);

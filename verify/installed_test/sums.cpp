@@ -2,9 +2,11 @@
 // [ERROR]
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <numeric>
 
 #include "verify/metrics/metrics.h"
+#include "verify/report/console.h"
 #include "verify/runner.h"
 
 namespace verify = octlm::verify;
@@ -12,7 +14,7 @@ namespace verify = octlm::verify;
 struct Sums : verify::Experiment {
   float error = 0;
   std::vector<verify::ComparisonKey> comparisons() const override {
-    return {{"up to 100", "", "cpu", "float32"}};
+    return {{"up to 100", "", "here", "float32"}};
   }
   verify::Opened open(const std::string&, const verify::Host&) const override;
 };
@@ -26,7 +28,12 @@ struct Addition : verify::Session {
     for (std::size_t i = 0; i < 100; ++i) formula[i] = numbers[i] * (numbers[i] + 1) / 2 + error;
     verify::RowComparison rows;
     rows.add(0, sums, formula);
-    return verify::Measurement{rows.metrics()};
+    return verify::Measurement{rows.metrics(),
+                               {{"subject", {{"engine", "addition"}}},
+                                {"reference", {{"engine", "formula"}}},
+                                {"positions", 1},
+                                {"calls", {{"subject", {{0, 1}}}}},
+                                {"worst", verify::place_json(*rows.worst(), "column")}}};
   }
 };
 
@@ -55,6 +62,9 @@ int main(int argc, char** argv) {
   items.push_back(verify::read_item(spec, kinds));
   verify::RunOptions options;
   options.reports = argv[1];
+  options.info.program.name = "sums";
+  verify::ConsoleReport console(std::cout, std::cout, false);
+  options.more_reports = {&console};
   const auto result = verify::run(options, items);
   std::printf("%s: %s\n", spec.id.c_str(), result.experiments[0].judgement.reason.c_str());
   return result.summary.exit_code;

@@ -27,7 +27,8 @@ void add_published(Anchors& anchors, const fs::path& folder) {
 }
 
 void add_tag(Anchors& anchors, const Project& project, const std::string& tag) {
-  const auto text = git_output(project.root, {"show", "refs/tags/" + tag + ":" + Project::kLedger});
+  const auto text =
+      git_output(project.root, {"show", "refs/tags/" + tag + ":" + project.ledger_file});
   if (!text) return;  // of a time before the ledger
   for (const auto& [experiment, chain] : parse_ledger(*text).chains) {
     for (const LedgerLine& line : chain) anchors.lines[line.sha256] = {experiment, "tag " + tag};

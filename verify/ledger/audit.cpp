@@ -44,7 +44,7 @@ void audit_spec(const Spec& spec, const Ledger& ledger, std::vector<Finding>& fi
     const Amendment made = changes_since(*claim, spec);
     problem(findings, where,
             "was edited after registration (" + made.class_name() + ": " + joined_fields(made) +
-                "): octlm amend, or put it back");
+                "): amend it, or put it back");
   }
 }
 

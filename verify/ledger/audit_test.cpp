@@ -86,7 +86,7 @@ TEST_F(Register, AnEditedSpecIsUnregisteredUntilItIsAmended) {
   changed["criteria"][0]["at_most"] = 0.5;
   const Spec spec = write(changed);
   EXPECT_EQ(trust(spec).label, "unregistered");
-  EXPECT_THAT(trust(spec).why, HasSubstr("octlm amend"));
+  EXPECT_THAT(trust(spec).why, HasSubstr("amend it"));
   EXPECT_TRUE(amend_claim(project_, spec, "tighter").narrows());
   EXPECT_EQ(trust(spec).label, "confirmatory");
   EXPECT_EQ(trust(spec).amendments, 1);

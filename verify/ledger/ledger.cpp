@@ -226,7 +226,7 @@ void require_valid(const Ledger& ledger, const std::string& name) {
   const std::size_t more = ledger.problems.size() - 1;
   throw LedgerInvalid(name + ": the ledger is invalid: " + ledger.problems.front() +
                       (more ? " (and " + std::to_string(more) + " more)" : "") +
-                      "; octlm audit lists everything");
+                      "; an audit lists everything");
 }
 
 std::string ledger_line(const Chain& chain, const std::string& experiment, const std::string& entry,

@@ -113,7 +113,7 @@ class Copy {
 void require_finished(const RunFile& run) {
   const Json* summary = run.summary();
   if (summary == nullptr || summary->value("interrupted", false)) {
-    refuse(run.folder.string() + ": this run did not end: octlm run --resume goes on with it");
+    refuse(run.folder.string() + ": this run did not end: resume it first");
   }
   if (run.of_type("experiment").empty()) refuse(run.folder.string() + ": has no experiment");
 }

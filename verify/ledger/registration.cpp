@@ -61,7 +61,7 @@ std::string results_seen(const Project& project, const Ledger& ledger, const Spe
 
 void require_open(const Chain& chain, const std::string& experiment) {
   if (chain.empty()) {
-    throw std::invalid_argument(experiment + " is not registered: octlm register does that");
+    throw std::invalid_argument(experiment + " is not registered: register it first");
   }
   if (chain.back().entry == "withdraw") {
     throw std::invalid_argument(experiment + " was withdrawn: register a new id");
@@ -93,7 +93,7 @@ void register_claim(const Project& project, const Spec& spec, const PriorResults
   append_entry(project, spec.id, "register", [&](const Ledger& ledger, const Chain& chain) {
     if (!chain.empty()) {
       throw std::invalid_argument(spec.id + " is registered already, at " + chain.front().time +
-                                  ": octlm amend changes it, a new id is a new claim");
+                                  ": amend it, or claim anew under a new id");
     }
     const std::string seen = results_seen(project, ledger, spec);
     if (!seen.empty() && !prior.declared) {

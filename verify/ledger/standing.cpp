@@ -48,7 +48,7 @@ Trust standing(std::span<const LedgerLine> chain, const std::string& spec_sha256
   Trust trust;
   const LedgerLine* claim = claim_of(chain);
   if (claim == nullptr) {
-    trust.why = "not in the ledger: octlm register";
+    trust.why = "not in the ledger: register it";
     return trust;
   }
   bool known = false, exploratory = false;
@@ -64,7 +64,7 @@ Trust standing(std::span<const LedgerLine> chain, const std::string& spec_sha256
   if (chain.back().entry == "withdraw") {
     trust.why = "withdrawn: " + chain.back().fields["reason"].get<std::string>();
   } else if (claim->fields["spec_sha256"] != spec_sha256) {
-    trust.why = "its spec is not the registered one: octlm amend";
+    trust.why = "its spec is not the registered one: amend it";
   } else if (exploratory) {
     trust.label = "exploratory";
     trust.why = "loosened when its results were known: only a new id can be confirmed";

@@ -203,8 +203,8 @@ const std::vector<MetricDefinition>& metric_definitions() {
   using Type = MetricDefinition::Type;
   using Better = MetricDefinition::Better;
   static const std::vector<MetricDefinition> definitions = {
-      {"max_abs_error@1", "largest |subject - reference|", "logits"},
-      {"mean_abs_error@1", "mean |subject - reference|", "logits"},
+      {"max_abs_error@1", "largest |subject - reference|", kOwnUnit},
+      {"mean_abs_error@1", "mean |subject - reference|", kOwnUnit},
       {"rel_l2@1", "||subject - reference|| / ||reference||, Euclidean, over all rows", "ratio"},
       {"max_ulp@1", "largest distance in float32 ulps", "ulps"},
       {"kl_max@1", "largest KL(softmax(reference) || softmax(subject)) of a row", "nats"},
@@ -235,16 +235,16 @@ std::vector<std::string> row_metrics() {
   return names;
 }
 
-nlohmann::json place_json(const Place& place) {
-  const auto list = [](const std::vector<ColumnValue>& values) {
+nlohmann::json place_json(const Place& place, const std::string& column_field) {
+  const auto list = [&](const std::vector<ColumnValue>& values) {
     nlohmann::json array = nlohmann::json::array();
     for (const ColumnValue& one : values) {
-      array.push_back({{"token_id", one.column}, {"value", one.value}});
+      array.push_back({{column_field, one.column}, {"value", one.value}});
     }
     return array;
   };
   return {{"position", place.row},
-          {"token_id", place.column},
+          {column_field, place.column},
           {"subject", place.subject},
           {"reference", place.reference},
           {"ulps", place.ulps ? nlohmann::json(*place.ulps) : nlohmann::json(nullptr)},

@@ -2,17 +2,17 @@
 // A changed definition is a new version; a version never changes. Formulas, ties and accuracy:
 // docs/metrics.md.
 //
-// With s, r the subject's and the reference's logits over all rows added (float32, compared in
+// With s, r the subject's and the reference's values over all rows added (float32, compared in
 // float64) and KL of a row = KL(softmax(r) || softmax(s)) in nats:
 //   max_abs_error@1     max |s - r|
 //   mean_abs_error@1    mean |s - r|
 //   rel_l2@1            ||s - r||_2 / ||r||_2 over all rows; 0 when s = r = 0, inf when only r = 0
 //   max_ulp@1           max distance in float32 ulps: how many floats lie between; -0 is +0
 //   kl_max@1, kl_mean@1, kl_median@1, kl_p999@1     over the rows
-//   top1_agreement@1    rows whose largest logit has the same column, of all rows
+//   top1_agreement@1    rows whose largest value has the same column, of all rows
 //   top5_overlap@1, top10_overlap@1     smallest share over the rows of the k largest in common
 //   finite@1            every s and every r is finite
-// Of equal logits the lowest column is the largest. When one s or r is not finite, finite@1 is
+// Of equal values the lowest column is the largest. When one s or r is not finite, finite@1 is
 // false, top1_agreement@1 is 0 of all rows, and every other metric is NaN: nothing that saw a NaN
 // can hold a bound. With no row at all there is no metric.
 #pragma once
@@ -30,13 +30,16 @@
 
 namespace octlm::verify {
 
+// The unit of what is compared, whatever that is.
+inline constexpr const char* kOwnUnit = "values";
+
 struct MetricDefinition {
   enum class Type { kNumber, kBool, kAgreement };
   enum class Better { kLower, kHigher, kTrue };
 
   std::string name;     // "max_abs_error@1"
   std::string meaning;  // one line
-  std::string unit;     // "logits", "nats", "ulps", "ratio", "rows"; "" for a bool
+  std::string unit;     // kOwnUnit, "nats", "ulps", "ratio", "rows"; "" for a bool
   Type type = Type::kNumber;
   Better better = Better::kLower;
   std::vector<std::string> params = {};  // what a criterion's `params` must hold, exactly
@@ -47,7 +50,7 @@ const MetricDefinition* find_metric(std::string_view name);  // nullptr when the
 // The names of metric_definitions(): what RowComparison produces.
 std::vector<std::string> row_metrics();
 
-// One value of a row and its column (for logits: the token id).
+// One value of a row and its column.
 struct ColumnValue {
   std::int64_t column = 0;
   float value = 0;
@@ -71,9 +74,9 @@ struct Rise {
   double max_abs_error = 0;
 };
 
-// {position, token_id, subject, reference, ulps, subject_top5: [{token_id, value}],
-// reference_top5}: the `worst` of results.jsonl, less the text, which a kind adds.
-nlohmann::json place_json(const Place& place);
+// {position, COLUMN, subject, reference, ulps, subject_top5: [{COLUMN, value}], reference_top5}: the
+// `worst` of results.jsonl, less the text, which a kind adds. COLUMN: Program::column_field.
+nlohmann::json place_json(const Place& place, const std::string& column_field);
 
 // Accumulates rows. Of each it keeps eight bytes, its KL; and the result has the same bits for any
 // number of threads, any division into blocks and any instruction set, but for what the C library's

@@ -1,4 +1,4 @@
-// The comparison of logits beside the machine's read bandwidth, in alternation and in one run, on
+// The comparison of rows beside the machine's read bandwidth, in alternation and in one run, on
 // two threads: rows larger than any cache, each value read once. On a machine shared with others
 // the wall clock says little; the ratio of CPU times says what the code costs, the best ratio what
 // it can do.
@@ -25,22 +25,22 @@ constexpr std::int64_t kColumns = 151'936;  // Qwen3's vocabulary
 
 struct Seconds {
   double wall = 0;
-  double cpu = 0;  // of the process: all threads together
+  double processor = 0;  // of the process: all threads together
 };
 
 Seconds now() {
-  timespec cpu;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+  timespec processor;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &processor);
   const auto wall = std::chrono::steady_clock::now().time_since_epoch();
   return {std::chrono::duration<double>(wall).count(),
-          static_cast<double>(cpu.tv_sec) + 1e-9 * static_cast<double>(cpu.tv_nsec)};
+          static_cast<double>(processor.tv_sec) + 1e-9 * static_cast<double>(processor.tv_nsec)};
 }
 
 Seconds timed(const std::function<void()>& work) {
   const Seconds start = now();
   work();
   const Seconds end = now();
-  return {end.wall - start.wall, end.cpu - start.cpu};
+  return {end.wall - start.wall, end.processor - start.processor};
 }
 
 // Uniform in (-10, 10), never twice the same: a multiplicative generator, for speed.
@@ -80,7 +80,7 @@ struct Arm {
   const char* name;
   double target;
   std::function<void()> work;
-  std::vector<double> wall_ratios = {}, cpu_ratios = {};
+  std::vector<double> wall_ratios = {}, processor_ratios = {};
 };
 
 int option(int argc, char** argv, const char* name, int otherwise) {
@@ -107,7 +107,7 @@ int bench(int threads, std::int64_t row_count, int blocks) {
       {"element-wise and top-k", 0.8, [&] { without_kl.add_rows(rows, subject, reference); }},
       {"whole family, with KL", 0.4, [&] { all.add_rows(rows, subject, reference); }}};
 
-  std::vector<double> probe_wall, probe_cpu;
+  std::vector<double> probe_wall, probe_processor;
   for (int block = -1; block < blocks; ++block) {  // the first warms up
     const Seconds before = timed(probe);
     Seconds taken[2];
@@ -115,12 +115,12 @@ int bench(int threads, std::int64_t row_count, int blocks) {
     if (block % 2 != 0) std::swap(taken[0], taken[1]);
     const Seconds after = timed(probe);
     if (block < 0) continue;
-    const Seconds read = {(before.wall + after.wall) / 2, (before.cpu + after.cpu) / 2};
+    const Seconds read = {(before.wall + after.wall) / 2, (before.processor + after.processor) / 2};
     probe_wall.push_back(bytes / read.wall);
-    probe_cpu.push_back(bytes / read.cpu * threads);
+    probe_processor.push_back(bytes / read.processor * threads);
     for (int i : {0, 1}) {
       arms[i].wall_ratios.push_back(read.wall / taken[i].wall);
-      arms[i].cpu_ratios.push_back(read.cpu / taken[i].cpu);
+      arms[i].processor_ratios.push_back(read.processor / taken[i].processor);
     }
   }
   seen += as_number(all.metrics().at("kl_max@1"));
@@ -129,12 +129,12 @@ int bench(int threads, std::int64_t row_count, int blocks) {
               static_cast<long long>(kColumns), bytes * 1e-6, blocks, seen,
               static_cast<unsigned long long>(checksum % 1000));
   std::printf("read probe: %.1f GB/s by the wall, %.1f by CPU time\n", median(probe_wall) * 1e-9,
-              median(probe_cpu) * 1e-9);
+              median(probe_processor) * 1e-9);
   for (const Arm& arm : arms) {
     std::printf(
         "%-24s of the probe: wall median %.2f (best %.2f), CPU time median %.2f; wanted %.1f\n",
         arm.name, median(arm.wall_ratios), *std::ranges::max_element(arm.wall_ratios),
-        median(arm.cpu_ratios), arm.target);
+        median(arm.processor_ratios), arm.target);
   }
   return 0;
 }

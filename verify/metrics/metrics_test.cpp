@@ -573,7 +573,7 @@ TEST(RowComparison, TheLogitsOfALongPromptInBoundedMemory) {
 
 TEST(Place, AsJson) {
   const RowComparison got = compared({{1, 5, 3, 2, 4, 0}}, {{1, 5, 3, 2, 4, 9}});
-  const nlohmann::json json = place_json(*got.worst());
+  const nlohmann::json json = place_json(*got.worst(), "token_id");
   EXPECT_EQ(json["position"], 0);
   EXPECT_EQ(json["token_id"], 5);
   EXPECT_EQ(json["subject"], 0);

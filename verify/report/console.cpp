@@ -90,10 +90,7 @@ std::string console_table(const RunResult& run) {
 ConsoleReport::ConsoleReport(std::ostream& progress, std::ostream& table, bool terminal)
     : progress_(progress), table_(table), terminal_(terminal) {}
 
-void ConsoleReport::run_started(const RunInfo& info, std::int64_t comparisons) {
-  (void)info;
-  planned_ = comparisons;
-}
+void ConsoleReport::run_started(const RunInfo& info) { planned_ = info.planned; }
 
 void ConsoleReport::clear() {
   if (terminal_) progress_ << "\r\x1b[K";

@@ -21,7 +21,7 @@ class ConsoleReport : public Report {
   // the table to `table`. Both must outlive this.
   ConsoleReport(std::ostream& progress, std::ostream& table, bool terminal);
 
-  void run_started(const RunInfo& info, std::int64_t comparisons) override;
+  void run_started(const RunInfo& info) override;
   void device_started(const ExperimentResult& experiment, const std::string& device) override;
   void comparison_started(const ExperimentResult& experiment, const ComparisonKey& key) override;
   void comparison_finished(const ExperimentResult& experiment,

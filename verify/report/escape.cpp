@@ -1,5 +1,6 @@
 #include "verify/report/escape.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
@@ -29,10 +30,46 @@ std::string escaped(std::uint32_t c) {
 
 // Every ASCII mark may be written as a character reference, which Markdown takes as plain text and
 // which cannot close a code span, a cell or a tag.
-std::string markdown_character(char c) {
-  constexpr std::string_view kMarks = "\\`*_{}[]<>()#+!|&~$\"'";
-  if (kMarks.find(c) == std::string_view::npos) return std::string(1, c);
-  return "&#" + std::to_string(static_cast<int>(c)) + ";";
+std::string reference(char c) { return "&#" + std::to_string(static_cast<int>(c)) + ";"; }
+
+bool is_ascii_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// What stands around the run of `text[at]` alike, '\0' at an end of the text.
+struct Around {
+  char before, after;
+};
+Around around(std::string_view text, std::size_t at) {
+  const std::size_t before = text.find_last_not_of(text[at], at);
+  const std::size_t after = text.find_first_not_of(text[at], at);
+  return {before == std::string_view::npos ? '\0' : text[before],
+          after == std::string_view::npos ? '\0' : text[after]};
+}
+
+// Can the mark mean something where it stands? Each link needs a bracket, which is never left as it
+// is, so a parenthesis alone is none.
+bool is_live(std::string_view text, std::size_t at) {
+  const char c = text[at];
+  switch (c) {
+    case '(':
+      return false;
+    case ')':  // "1) ..." begins a list
+      return text.find_first_not_of("0123456789") == at;
+    case '_': {  // emphasis, but not inside a word
+      const auto [before, after] = around(text, at);
+      return !is_ascii_word(before) || !is_ascii_word(after);
+    }
+    case '@': {  // a mention, a mail address; not the version of a metric: "finite@1"
+      const std::size_t end = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
+      const bool ends = end == text.size() || text[end] == ' ' || text[end] == ':';
+      return at == 0 || !is_ascii_word(text[at - 1]) || end == at + 1 || !ends;
+    }
+    default: {
+      constexpr std::string_view kMarks = "\\`*{}[]<>#+!|&~$\"'";
+      return kMarks.find(c) != std::string_view::npos;
+    }
+  }
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -66,12 +103,14 @@ std::string for_terminal(std::string_view text) {
 }
 
 std::string for_markdown(std::string_view text) {
+  const std::string shown = for_terminal(text);
   std::string safe;
-  for (const char c : for_terminal(text)) safe += markdown_character(c);
+  for (std::size_t at = 0; at < shown.size(); ++at) {
+    is_live(shown, at) ? safe += reference(shown[at]) : safe += shown[at];
+  }
   // What renderers turn into links and mentions by themselves.
   replace_all(safe, "://", "&#58;//");
   replace_all(safe, "www.", "www&#46;");
-  replace_all(safe, "@", "&#64;");
   return safe;
 }
 

@@ -10,7 +10,8 @@ namespace octlm::verify {
 // line separators and bytes that are not UTF-8 become \n, \t, \x1b, \u{202e}.
 std::string for_terminal(std::string_view text);
 
-// For a cell of a Markdown table: the same, and nothing in it is markup, HTML or a link.
+// For a cell of a Markdown table: the same, and nothing in it is markup, HTML or a link. A mark that
+// no renderer takes as one where it stands is left as it is: "max_abs_error@1 (host)".
 std::string for_markdown(std::string_view text);
 
 // How many columns the text takes, counted as code points.

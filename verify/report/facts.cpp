@@ -45,7 +45,9 @@ bool counts(const RunResult& run, const ExperimentResult& experiment) {
   return !run.info.ledger_head || experiment.trust.counts();
 }
 
-bool is_noise_floor(const ExperimentResult& experiment) { return experiment.kind == "noise_floor"; }
+bool is_noise_floor(const ExperimentResult& experiment) {
+  return experiment.role == Role::kNoiseFloor;
+}
 
 bool is_parity(const ExperimentResult& experiment) {
   if (is_noise_floor(experiment)) return false;
@@ -54,8 +56,7 @@ bool is_parity(const ExperimentResult& experiment) {
     return has_engines(comparison) &&
            side_of(comparison, "subject").engine != side_of(comparison, "reference").engine;
   }
-  // Nothing was measured that could say so.
-  return experiment.kind != "cached_parity" && experiment.kind != "checkpoint_load";
+  return experiment.role == Role::kParity;  // nothing was measured that could say so
 }
 
 std::optional<NoiseFloor> noise_floor(const RunResult& run, const std::string& model,
@@ -115,22 +116,6 @@ std::vector<std::string> references_of(const RunResult& run) {
     }
   }
   return names;
-}
-
-int device_rank(const std::string& device) {
-  return device == "cpu" ? 0 : device == "cuda" ? 1 : 2;
-}
-
-int dtype_rank(const std::string& dtype) {
-  return dtype == "float32" ? 0 : dtype == "bfloat16" ? 1 : dtype == "float16" ? 2 : 3;
-}
-
-int path_rank(const std::string& path) {
-  if (path == "full") return 0;
-  return path == "cached:half"         ? 1
-         : path == "cached:every"      ? 2
-         : path.starts_with("chunked") ? 3
-                                       : 4;
 }
 
 }  // namespace octlm::verify

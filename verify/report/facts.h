@@ -62,13 +62,7 @@ struct Side {
 };
 Side side_of(const ComparisonResult& comparison, const char* which);  // "subject", "reference"
 
-// "transformers 4.57.6 (live)", each one once, in order of appearance.
+// "an engine 4.57.6 (live)", each one once, in order of appearance.
 std::vector<std::string> references_of(const RunResult& run);
-
-// "float32" before the 16-bit types before the rest; cpu before cuda; full before cached before
-// chunked.
-int device_rank(const std::string& device);
-int dtype_rank(const std::string& dtype);
-int path_rank(const std::string& path);
 
 }  // namespace octlm::verify

@@ -95,11 +95,12 @@ std::string html_report(const RunResult& run, const ReportContext& context) {
          "'unsafe-inline'; base-uri 'none'; form-action 'none'\"><meta name=\"viewport\" "
          "content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" "
          "content=\"light dark\"><title>" +
-         name_markup("octlm: " + sentence(run).verdict) + "</title><style>" + kStyle +
-         "</style></head><body><main>\n" + headline_section(run, context) + coverage_section(run) +
-         (red ? failure_section(run) : rulers_section(run)) + tightest_section(run) +
-         trust_section(run) + changes_section(context) + command_section(run) + "<hr>\n" +
-         not_checked_section(run) + (red ? rulers_section(run) : "") + experiments_section(run) +
+         name_markup(run.info.program.name + ": " + sentence(run).verdict) + "</title><style>" +
+         kStyle + "</style></head><body><main>\n" + headline_section(run, context) +
+         coverage_section(run) + (red ? failure_section(run) : rulers_section(run)) +
+         tightest_section(run) + trust_section(run) + changes_section(context) +
+         command_section(run) + "<hr>\n" + not_checked_section(run) +
+         (red ? rulers_section(run) : "") + experiments_section(run) +
          section("record", "Record", trust_table(run) + environment_section(run)) +
          "</main></body></html>\n";
 }

@@ -1,4 +1,4 @@
-// The first difference of each metric of a comparison of text: both lists of tokens, one above the
+// The first difference of each metric of a comparison of lists or texts: both lists, one above the
 // other, or both texts.
 #include <algorithm>
 
@@ -11,13 +11,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMetrics = 6, kTokens = 12;
+constexpr std::size_t kMetrics = 6, kEntries = 12;
 
 std::string quoted(const Json& text) {
   return "<q><bdi>" + name_markup(string_of(text)) + "</bdi></q>";
 }
 
-// The entry of a list of tokens that stands at a position of the whole list.
+// The entry of a list that stands at a position of the whole list.
 const Json& at(const Json& list, std::int64_t position) {
   static const Json kNone;
   for (const Json& one : list) {
@@ -26,35 +26,42 @@ const Json& at(const Json& list, std::int64_t position) {
   return kNone;
 }
 
-std::string token_cell(const Json& token, bool differs) {
-  const auto id = integer_of(member(token, "token_id"));
-  if (!id) return "<td class=\"quiet\">none</td>";
-  return std::string("<td") + (differs ? " class=\"apart\"" : "") + ">" + std::to_string(*id) +
-         "<small>" + quoted(member(token, "token")) + "</small></td>";
+std::string entry_cell(const Program& program, const Json& entry, bool differs) {
+  const auto column = integer_of(member(entry, program.column_field.c_str()));
+  if (!column) return "<td class=\"quiet\">none</td>";
+  return std::string("<td") + (differs ? " class=\"apart\"" : "") + ">" + std::to_string(*column) +
+         "<small>" + quoted(member(entry, program.column_text_field.c_str())) + "</small></td>";
 }
 
-std::string token_table(const Json& subject, const Json& reference) {
+// "Columns"
+std::string plural_title(std::string noun) {
+  if (!noun.empty() && noun[0] >= 'a' && noun[0] <= 'z') noun[0] += 'A' - 'a';
+  return noun + "s";
+}
+
+std::string lists_table(const Program& program, const Json& subject, const Json& reference) {
   std::vector<std::int64_t> positions;
   for (const Json* list : {&subject, &reference}) {
-    for (const Json& token : *list) {
-      const auto position = integer_of(member(token, "position"));
+    for (const Json& entry : *list) {
+      const auto position = integer_of(member(entry, "position"));
       if (position) positions.push_back(*position);
     }
   }
   std::ranges::sort(positions);
   positions.erase(std::ranges::unique(positions).begin(), positions.end());
-  if (positions.size() > kTokens) positions.resize(kTokens);
+  if (positions.size() > kEntries) positions.resize(kEntries);
   std::string head = "<tr><th scope=\"row\">position</th>", ours, theirs;
   for (const std::int64_t position : positions) {
     const Json &a = at(subject, position), &b = at(reference, position);
-    const bool differs = member(a, "token_id") != member(b, "token_id");
+    const char* const field = program.column_field.c_str();
+    const bool differs = member(a, field) != member(b, field);
     head += "<th scope=\"col\">" + std::to_string(position) + "</th>";
-    ours += token_cell(a, differs);
-    theirs += token_cell(b, differs);
+    ours += entry_cell(program, a, differs);
+    theirs += entry_cell(program, b, differs);
   }
-  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens\"><table "
-         "class=\"tokens\"><thead>" +
-         head + "</tr></thead><tbody><tr><th scope=\"row\">subject</th>" + ours +
+  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" +
+         for_markup(plural_title(program.column)) + "\"><table class=\"lists\"><thead>" + head +
+         "</tr></thead><tbody><tr><th scope=\"row\">subject</th>" + ours +
          "</tr><tr><th scope=\"row\">expected</th>" + theirs + "</tr></tbody></table></div>";
 }
 
@@ -65,7 +72,8 @@ std::string value_markup(const Json& value) {
   return name_markup(value.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
-std::string difference_markup(const std::string& metric, const Json& difference) {
+std::string difference_markup(const Program& program, const std::string& metric,
+                              const Json& difference) {
   const Json &subject = member(difference, "subject"), &reference = member(difference, "reference");
   std::vector<std::pair<std::string, std::string>> entries;
   const Json& given = member(difference, "given");
@@ -80,9 +88,9 @@ std::string difference_markup(const std::string& metric, const Json& difference)
     }
   }
   std::string table;
-  const bool tokens = subject.is_array() && !subject.empty() && subject.front().is_object();
-  if (tokens) {
-    table = token_table(subject, reference);
+  const bool lists = subject.is_array() && !subject.empty() && subject.front().is_object();
+  if (lists) {
+    table = lists_table(program, subject, reference);
   } else if (difference.contains("subject")) {
     entries.push_back({"subject", value_markup(subject)});
     entries.push_back({"expected", value_markup(reference)});
@@ -97,14 +105,14 @@ bool has_differences(const ComparisonResult& comparison) {
   return measured && member(measured->record, "differences").is_object();
 }
 
-std::string differences_markup(const ComparisonResult& comparison) {
+std::string differences_markup(const Program& program, const ComparisonResult& comparison) {
   if (!has_differences(comparison)) return "";
   std::string text;
   std::size_t shown = 0;
   for (const auto& [metric, difference] :
        comparison.measurement()->record.at("differences").items()) {
     if (++shown > kMetrics) break;
-    if (difference.is_object()) text += difference_markup(metric, difference);
+    if (difference.is_object()) text += difference_markup(program, metric, difference);
   }
   return text;
 }

@@ -134,12 +134,13 @@ std::string experiment_details(const RunResult& run, const ExperimentResult& exp
                      name_markup(experiment.title) + "</span><span class=\"quiet\">" +
                      std::to_string(experiment.compared()) + " of " +
                      std::to_string(experiment.planned) + "</span></summary>";
-  text += facts({{"verdict", for_markup(verdict_text(experiment))},
-                 {"kind", name_markup(experiment.kind)},
-                 {"checkpoint", experiment.model.empty() ? "none" : name_markup(experiment.model)},
-                 {"trust", name_markup(trust_text(experiment.trust))},
-                 {"spec", name_markup(experiment.spec_file)},
-                 {"seconds", for_markup(number_text(experiment.seconds))}});
+  text += facts(
+      {{"verdict", for_markup(verdict_text(experiment))},
+       {"kind", name_markup(experiment.kind)},
+       {run.info.program.model, experiment.model.empty() ? "none" : name_markup(experiment.model)},
+       {"trust", name_markup(trust_text(experiment.trust))},
+       {"spec", name_markup(experiment.spec_file)},
+       {"seconds", for_markup(number_text(experiment.seconds))}});
   if (!experiment.judgement.reason.empty()) {
     text += "<p>" + prose_markup(experiment.judgement.reason) + "</p>";
   }
@@ -198,7 +199,8 @@ std::string environment_section(const RunResult& run) {
                                 : *info.dirty ? " (modified)"
                                               : "")},
       {"code_sha256", info.code_sha256},
-      {"subject_sha256", info.subject_sha256.empty() ? "our own decoder" : info.subject_sha256},
+      {"subject_sha256",
+       info.subject_sha256.empty() ? info.program.own_subject : info.subject_sha256},
       {"started", info.started},
       {"resumed", info.resumed.empty() ? "no" : info.resumed}};
   return "<details class=\"block\"><summary>Code and machine</summary><div class=\"scroll\" "

@@ -1,5 +1,5 @@
-// Of a red run, in place of the rulers: first bad position, prefill or decode, module, hypothesis,
-// one command. Only what the record shows is said; the rest is said to be unknown.
+// Of a red run, in place of the rulers: first bad position, the call that computed it, the guilty
+// part, hypothesis, one command. Only what the record shows is said; the rest is said to be unknown.
 #include <algorithm>
 #include <optional>
 
@@ -20,7 +20,7 @@ struct Breakage {
   std::optional<std::int64_t> position;
   const CriterionResult* by = nullptr;
   std::int64_t broke = 0;
-  bool full_held = false, full_broke = false, other_broke = false, not_finite = false;
+  bool whole_held = false, whole_broke = false, other_broke = false, not_finite = false;
 };
 
 // The first position whose error exceeds the bound that was broken, where the record tells; else
@@ -47,15 +47,15 @@ bool is_not_finite(const ComparisonResult& comparison) {
   return finite != metrics.end() && finite->second == MetricValue(false);
 }
 
-Breakage breakage_of(const ExperimentResult& experiment) {
+Breakage breakage_of(const Program& program, const ExperimentResult& experiment) {
   Breakage found;
   for (const ComparisonResult& comparison : experiment.comparisons) {
     const Judged one = judged(experiment, comparison);
-    const bool full = comparison.key.path == "full";
-    if (one.state == ComparisonState::kHeld) found.full_held |= full;
+    const bool whole = comparison.key.path == program.whole_path;
+    if (one.state == ComparisonState::kHeld) found.whole_held |= whole;
     if (one.state != ComparisonState::kBroke) continue;
     ++found.broke;
-    (full ? found.full_broke : found.other_broke) = true;
+    (whole ? found.whole_broke : found.other_broke) = true;
     found.not_finite |= is_not_finite(comparison);
     const auto position = position_of(comparison, one.by);
     const bool earlier =
@@ -69,7 +69,8 @@ Breakage breakage_of(const ExperimentResult& experiment) {
 }
 
 // In the call that computed the position: several positions at once, or one after others.
-std::string phase_of(const ComparisonResult& comparison, std::optional<std::int64_t> position) {
+std::string phase_of(const Phases& phases, const ComparisonResult& comparison,
+                     std::optional<std::int64_t> position) {
   const auto& calls = member(member(comparison.measurement()->record, "calls"), "subject");
   if (!position || !calls.is_array()) return "unknown: the subject does not report its calls";
   for (const auto& call : calls) {
@@ -78,20 +79,20 @@ std::string phase_of(const ComparisonResult& comparison, std::optional<std::int6
     if (!first || !count || *position < *first || *position - *first >= *count) continue;
     const std::string at =
         " (a call of " + std::to_string(*count) + " from position " + std::to_string(*first) + ")";
-    if (*first == 0) return "prefill" + at;
-    return (*count == 1 ? "decode" : "prefill of a later chunk") + at;
+    if (*first == 0) return phases.first + at;
+    return (*count == 1 ? phases.one : phases.later) + at;
   }
   return "unknown: no call computed this position";
 }
 
-std::string hypothesis(const Breakage& found) {
+std::string hypothesis(const Program& program, const Breakage& found) {
   if (found.not_finite) {
     return "a value is not finite: an overflow, a division by zero or memory that was never "
            "written (not tested)";
   }
-  if (found.other_broke && found.full_held && !found.full_broke) {
-    return "the full pass holds and a split one does not: the cache, or the position in decode "
-           "(not tested)";
+  const bool divided = found.other_broke && found.whole_held && !found.whole_broke;
+  if (divided && !program.divided_hypothesis.empty()) {
+    return program.divided_hypothesis + " (not tested)";
   }
   return "none fits";
 }
@@ -104,9 +105,12 @@ std::string command(const RunResult& run, const std::string& id, const std::stri
   if (id.empty() || id.starts_with("-") || id.find_first_not_of(kPlain) != std::string::npos) {
     return "";
   }
-  const bool known = device == "cpu" || device == "cuda";
+  const Program& program = run.info.program;
+  if (program.launcher.empty()) return "";
   const auto& models = member(run.info.request, "models");
-  return "<code>" + for_markup("./octlm run " + id + (known ? " --device " + device : "")) +
+  return "<code>" +
+         for_markup(program.launcher + " run " + id +
+                    (program.has_device(device) ? " --device " + device : "")) +
          "</code>" +
          (models.is_array() && !models.empty() ? " and the --model of the command below" : "");
 }
@@ -117,7 +121,8 @@ std::string chain(const std::vector<std::pair<std::string, std::string>>& entrie
 }
 
 std::string failed_panel(const RunResult& run, const ExperimentResult& experiment) {
-  const Breakage found = breakage_of(experiment);
+  const Program& program = run.info.program;
+  const Breakage found = breakage_of(program, experiment);
   std::vector<std::pair<std::string, std::string>> entries;
   std::string device;
   if (found.first == nullptr) {
@@ -137,9 +142,10 @@ std::string failed_panel(const RunResult& run, const ExperimentResult& experimen
                   ? " <span class=\"quiet\">(the earliest in " + std::to_string(found.broke) +
                         " comparisons)</span>"
                   : "")},
-        {"prefill or decode", prose_markup(phase_of(*found.first, found.position))},
-        {"module", "not localised"},
-        {"hypothesis", prose_markup(hypothesis(found))}};
+        {program.phases.title,
+         prose_markup(phase_of(program.phases, *found.first, found.position))}};
+    if (!program.part.empty()) entries.push_back({program.part, "not localised"});
+    entries.push_back({"hypothesis", prose_markup(hypothesis(program, found))});
   }
   const std::string repeat = command(run, experiment.id, device);
   if (!repeat.empty()) entries.push_back({"command", repeat});
@@ -147,8 +153,8 @@ std::string failed_panel(const RunResult& run, const ExperimentResult& experimen
                      name_markup(experiment.id) + " <span class=\"quiet\">" +
                      name_markup(experiment.title) + "</span></h3>" + chain(entries);
   if (found.first != nullptr) {
-    text += place_facts(experiment, *found.first) + differences_markup(*found.first);
-    const std::string lists = top5_tables(*found.first);
+    text += place_facts(program, *found.first) + differences_markup(program, *found.first);
+    const std::string lists = top5_tables(program, *found.first);
     if (!lists.empty())
       text += "<details><summary>top 5 of both sides there</summary>" + lists + "</details>";
   }
@@ -166,10 +172,14 @@ std::string error_panel(const RunResult& run, const ExperimentResult& experiment
 }
 
 std::string unended_panel(const RunResult& run) {
+  const std::string& launcher = run.info.program.launcher;
+  const std::string how = launcher.empty() ? ""
+                                           : "; go on with it by <code>" +
+                                                 for_markup(launcher + " run --resume") +
+                                                 "</code> and its folder";
   return "<article class=\"panel error\"><h3>" + badge("error", "!", "did not end") + "</h3><p>" +
-         prose_markup(run.summary.why) +
-         " What it had finished stands below; go on with it by <code>./octlm run --resume</code> "
-         "and its folder.</p></article>";
+         prose_markup(run.summary.why) + " What it had finished stands below" + how +
+         ".</p></article>";
 }
 
 }  // namespace

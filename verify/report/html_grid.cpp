@@ -1,6 +1,6 @@
-// The coverage grid: checkpoints down, device x dtype x path across. What nobody checked is
-// hatched, never left out: both devices and the usual types have a column whatever was run. Where
-// nothing at all was compared, one column stands for every path.
+// The coverage grid: models down, device x dtype x path across. What nobody checked is hatched,
+// never left out: the devices and types that the program lists have a column whatever was run.
+// Where nothing at all was compared, one column stands for every path.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,7 +13,7 @@
 namespace octlm::verify::html {
 namespace {
 
-constexpr std::size_t kShown = 16;  // checkpoints; more are one click away
+constexpr std::size_t kShown = 16;  // models; more are one click away
 
 struct Column {
   std::string device, dtype, path;
@@ -21,11 +21,14 @@ struct Column {
   bool planned = false;  // false: a column that only shows that nothing was asked for
 
   std::string group() const { return device + "\n" + dtype; }
-  auto rank() const {
-    return std::make_tuple(device_rank(device), device, dtype_rank(dtype), dtype, itself,
-                           path_rank(path), path);
+  auto rank(const Program& program) const {
+    return std::make_tuple(program.device_rank(device), device, program.dtype_rank(dtype), dtype,
+                           itself, program.path_rank(path), path);
   }
-  bool same(const Column& other) const { return rank() == other.rank(); }
+  bool same(const Column& other) const {
+    return device == other.device && dtype == other.dtype && itself == other.itself &&
+           path == other.path;
+  }
 };
 
 // Everything that falls into one cell.
@@ -60,16 +63,11 @@ class Columns {
     each(run, [&](const ExperimentResult& experiment, const ComparisonResult& comparison) {
       add_column(list_, shown(experiment, comparison.key));
     });
-    for (const char* device : {"cpu", "cuda"}) {
-      add_absent(device, "float32");
-      if (!has(device, "bfloat16") && !has(device, "float16")) {
-        add_absent(device, "16 bits");
-      } else {
-        add_absent(device, "bfloat16");
-        add_absent(device, "float16");
-      }
+    const Program& program = run.info.program;
+    for (const std::string& device : program.devices) {
+      for (const Precision& precision : program.precisions) add_absent(device, precision);
     }
-    std::ranges::sort(list_, {}, &Column::rank);
+    std::ranges::sort(list_, {}, [&](const Column& one) { return one.rank(program); });
   }
 
   const std::vector<Column>& list() const { return list_; }
@@ -102,18 +100,27 @@ class Columns {
     return std::ranges::any_of(
         list_, [&](const Column& one) { return one.device == device && one.dtype == dtype; });
   }
-  void add_absent(const std::string& device, const std::string& dtype) {
-    if (!has(device, dtype)) list_.push_back({device, dtype, "any path", false, false});
+  // Each type of the precision once one of them is there, else the precision itself.
+  void add_absent(const std::string& device, const Precision& precision) {
+    const bool some = std::ranges::any_of(
+        precision.dtypes, [&](const std::string& dtype) { return has(device, dtype); });
+    for (const std::string& dtype : some ? precision.dtypes : std::vector{precision.name}) {
+      if (!has(device, dtype)) list_.push_back({device, dtype, "any path", false, false});
+    }
   }
 
   std::set<std::string> touched_;  // the groups in which something was compared, or broke
   std::vector<Column> list_;
 };
 
+std::string model_of(const RunResult& run, const ExperimentResult& experiment) {
+  return experiment.model.empty() ? "(no " + run.info.program.model + " named)" : experiment.model;
+}
+
 std::vector<std::string> models_of(const RunResult& run) {
   std::vector<std::string> models;
   for (const ExperimentResult& experiment : run.experiments) {
-    const std::string name = experiment.model.empty() ? "(no checkpoint named)" : experiment.model;
+    const std::string name = model_of(run, experiment);
     if (std::ranges::find(models, name) == models.end()) models.push_back(name);
   }
   return models;
@@ -180,7 +187,7 @@ std::string cell_markup(const Column& column, const Cell& cell) {
   return td("c pass", "✓ " + held + part);
 }
 
-// "cached:half" may break after the colon.
+// "blocks:7" may break after the colon.
 std::string path_markup(const Column& column) {
   std::string text = name_markup(column.path);
   std::ranges::replace(text, '_', ' ');
@@ -223,7 +230,7 @@ std::string coverage_section(const RunResult& run) {
   const std::vector<std::string> models = models_of(run);
   std::map<std::pair<std::string, std::size_t>, Cell> cells;
   Columns::each(run, [&](const ExperimentResult& experiment, const ComparisonResult& comparison) {
-    const std::string model = experiment.model.empty() ? "(no checkpoint named)" : experiment.model;
+    const std::string model = model_of(run, experiment);
     add(run, experiment, comparison, cells[{model, known.index(experiment, comparison.key)}]);
   });
   const auto rows = [&](std::size_t from, std::size_t to) {
@@ -247,9 +254,9 @@ std::string coverage_section(const RunResult& run) {
   }
   std::string table = table_of(columns, first);
   if (shown < models.size()) {
-    table += "<details><summary>" + std::to_string(models.size() - shown) +
-             " more checkpoints</summary>" + table_of(columns, rows(shown, models.size())) +
-             "</details>";
+    table += "<details><summary>" + std::to_string(models.size() - shown) + " more " +
+             for_markup(run.info.program.model) + "s</summary>" +
+             table_of(columns, rows(shown, models.size())) + "</details>";
   }
   return section(
       "coverage", "What was checked",

@@ -17,8 +17,8 @@ extern const char* const kStyle;
 // The first screen, top to bottom.
 
 struct Sentence {
-  std::string verdict;      // plain text: "octlm 1a2b (cpu) matches ... in 60 of 60 comparisons."
-  std::string not_checked;  // plain text: "cuda, 16 bits, beyond 200 tokens"
+  std::string verdict;      // plain text: "sums 1a2b (host) matches ... in 60 of 60 comparisons."
+  std::string not_checked;  // plain text: "device, half precision, beyond 200 positions"
 };
 Sentence sentence(const RunResult& run);
 std::string headline_section(const RunResult& run, const ReportContext& context);
@@ -50,11 +50,11 @@ std::string section(const char* id, const char* title, const std::string& conten
 // A list of values "key, value", the value being markup.
 std::string facts(const std::vector<std::pair<std::string, std::string>>& entries);
 // Both top-5 lists of a comparison's `worst`, side by side; "" when it has none.
-std::string top5_tables(const ComparisonResult& comparison);
+std::string top5_tables(const Program& program, const ComparisonResult& comparison);
 // The first differences of a comparison of text (`differences` in docs/results.md).
 bool has_differences(const ComparisonResult& comparison);
-std::string differences_markup(const ComparisonResult& comparison);
-// "position 12, token 345 "text": subject 1.5, reference 1.6, ulps 12", as facts.
-std::string place_facts(const ExperimentResult& experiment, const ComparisonResult& comparison);
+std::string differences_markup(const Program& program, const ComparisonResult& comparison);
+// "position 12, column 345 "text": subject 1.5, reference 1.6, ulps 12", as facts.
+std::string place_facts(const Program& program, const ComparisonResult& comparison);
 
 }  // namespace octlm::verify::html

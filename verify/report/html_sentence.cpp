@@ -30,7 +30,7 @@ bool is_counted_pass(const RunResult& run, const ExperimentResult& experiment,
 
 std::string subject_name(const RunResult& run, const ComparisonResult& comparison) {
   const Side side = side_of(comparison, "subject");
-  // Our own decoder is in the program's code: its commit says more than a version.
+  // A subject in the program's own code: its commit says more than a version.
   if (!run.info.subject_sha256.empty() || run.info.commit.empty() || run.info.commit == "unknown") {
     return side.engine + (side.version.empty() ? "" : " " + side.version);
   }
@@ -74,7 +74,7 @@ std::string joined(const Words& words, const char* separator = ", ") {
   return text;
 }
 
-std::string plural(std::int64_t count, const char* noun) {
+std::string plural(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
@@ -133,12 +133,16 @@ std::string ended_text(const RunResult& run, const Counts& counts) {
 
 std::string not_checked_text(const RunResult& run, const Counts& counts) {
   std::vector<std::string> list;
-  for (const char* device : {"cpu", "cuda"}) {
+  const Program& program = run.info.program;
+  for (const std::string& device : program.devices) {
     if (!counts.devices.contains(device)) list.push_back(device);
   }
-  const bool half = counts.dtypes.contains("bfloat16") || counts.dtypes.contains("float16");
-  if (!half) list.push_back("16 bits");
-  if (counts.longest > 0) list.push_back("beyond " + plural(counts.longest, "token"));
+  for (const Precision& precision : program.precisions) {
+    const bool compared = std::ranges::any_of(
+        precision.dtypes, [&](const std::string& dtype) { return counts.dtypes.contains(dtype); });
+    if (precision.in_sentence && !compared) list.push_back(precision.name);
+  }
+  if (counts.longest > 0) list.push_back("beyond " + plural(counts.longest, program.length));
   std::vector<std::string> ids = run.not_started;
   for (const ExperimentResult& experiment : run.experiments) {
     if (experiment.judgement.verdict == Verdict::kNotRun) ids.push_back(experiment.id);

@@ -93,8 +93,8 @@ dd{margin:0}
 border-left:3px solid var(--fail)}
 .panel.error{border-color:var(--error)}
 .panel .badge{background:none}
-.tokens th,.tokens td{padding:2px 9px 2px 0;text-align:left;white-space:nowrap}
-.tokens .apart{color:var(--fail);font-weight:600}.tokens small{color:inherit}
+.lists th,.lists td{padding:2px 9px 2px 0;text-align:left;white-space:nowrap}
+.lists .apart{color:var(--fail);font-weight:600}.lists small{color:inherit}
 .panel h4{margin:8px 0 2px;font-size:13px}
 .pair{display:flex;flex-wrap:wrap;gap:6px 40px;margin:6px 0}
 caption{text-align:left;font-size:12px;color:var(--quiet);padding:0 9px}

@@ -6,6 +6,7 @@
 
 #include "formats/error.h"
 #include "formats/utf8.h"
+#include "verify/lines.h"
 #include "verify/read_back.h"
 #include "verify/report/html_sections.h"
 #include "verify/report/jsonl.h"
@@ -249,7 +250,8 @@ TEST(Html, TheFloorIsTheRunsOwnForTheSameModel) {
   ExperimentResult floor = experiment(
       "EXP-9", {compared(key("a", "cpu", "sdpa"), 5e-5), compared(key("b", "cpu", "sdpa"), 7e-5)},
       1.0);
-  floor.kind = "noise_floor";
+  floor.kind = "floor";
+  floor.role = Role::kNoiseFloor;
   RunResult run = green();
   EXPECT_FALSE(noise_floor(run, "tiny", "cpu", "max_abs_error@1"));
   EXPECT_THAT(html::rulers_section(run), HasSubstr("◇</i> not measured"));
@@ -353,7 +355,7 @@ class ReadBack : public ::testing::Test {
  protected:
   void write(const RunResult& run) {
     JsonlReport report(folder_.path() / "results.jsonl");
-    report.run_started(run.info, run.info.planned);
+    report.run_started(run.info);
     for (const ExperimentResult& one : run.experiments) {
       for (const ComparisonResult& comparison : one.comparisons) {
         report.comparison_finished(one, comparison);
@@ -368,7 +370,7 @@ class ReadBack : public ::testing::Test {
     for (std::size_t i = 0; i < lines; ++i) at = all.find('\n', at) + 1;
     std::ofstream(folder_.path() / "results.jsonl") << all.substr(0, at) << rest;
   }
-  RunResult read() { return read_back(read_run_file(folder_.path())); }
+  RunResult read() { return read_back(read_run_file(folder_.path()), testing::language_program()); }
 
   testing::TemporaryFolder folder_;
 };
@@ -425,7 +427,8 @@ TEST_F(ReadBack, AKilledRunIsNoPassWhereverItWasKilled) {
   write(run);
   for (std::size_t lines = 5; lines >= 1; --lines) {
     cut(lines, "{\"type\":\"comp");
-    const Rendered made = render_run(folder_.path(), folder_.path(), std::nullopt);
+    const Rendered made =
+        render_run(folder_.path(), folder_.path(), std::nullopt, testing::language_program());
     EXPECT_TRUE(made.torn);
     EXPECT_FALSE(made.run.ended);
     EXPECT_NE(made.run.summary.exit_code, 0);
@@ -456,17 +459,21 @@ TEST_F(ReadBack, AStrangeFileIsReadAsFarAsItGoes) {
   file << "{\"type\":\"run\",\"specs\":[1],\"environment\":null}\n";
   for (const char* line : lines) {
     file << line << '\n' << std::flush;
-    const Rendered made = render_run(folder_.path(), folder_.path(), std::nullopt);
+    const Rendered made =
+        render_run(folder_.path(), folder_.path(), std::nullopt, testing::language_program());
     EXPECT_NE(made.run.summary.exit_code, 0);
     for (const auto& one : made.run.experiments) EXPECT_NE(one.judgement.verdict, Verdict::kPass);
   }
 }
 
 TEST_F(ReadBack, WhatIsNoRunIsRefused) {
-  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), formats::FormatError);
+  const auto render = [&] {
+    render_run(folder_.path(), folder_.path(), std::nullopt, testing::language_program());
+  };
+  EXPECT_THROW(render(), formats::FormatError);
   for (const std::string& line : {std::string("{}"), std::string(1'000'000, '[')}) {
     std::ofstream(folder_.path() / "results.jsonl") << line << '\n';
-    EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), formats::FormatError);
+    EXPECT_THROW(render(), formats::FormatError);
   }
 }
 
@@ -476,13 +483,13 @@ TEST_F(ReadBack, ThePageSaysWhatChangedSinceTheLastPublishedRun) {
     std::filesystem::create_directories(project.published() / name);
     run.info.started = started;
     JsonlReport report(project.published() / name / "results.jsonl");
-    report.run_started(run.info, 1);
+    report.run_started(run.info);
     report.experiment_finished(run.experiments[0]);
     report.run_finished(run);
   };
   write(run_of({experiment("EXP-1", {compared(key("a"), 2e-3)})}));
   const auto html = [&] {
-    render_run(folder_.path(), folder_.path(), project);
+    render_run(folder_.path(), folder_.path(), project, testing::language_program());
     return testing::text_of(folder_.path() / "report.html");
   };
   EXPECT_THAT(html(), HasSubstr("No published run."));

@@ -21,10 +21,11 @@ std::string exact_markup(const Json& json) {
   return text;
 }
 
-std::string token_markup(const Json& place) {
-  const auto id = integer_of(member(place, "token_id"));
+std::string column_markup(const Program& program, const Json& place) {
+  const auto column = integer_of(member(place, program.column_field.c_str()));
   const std::string text = string_of(member(place, "text"));
-  std::string markup = id ? "token " + std::to_string(*id) : "token not recorded";
+  std::string markup =
+      for_markup(program.column) + " " + (column ? std::to_string(*column) : "not recorded");
   if (!text.empty()) markup += " <q><bdi>" + name_markup(text) + "</bdi></q>";
   return markup;
 }
@@ -35,48 +36,53 @@ std::string context_markup(const Json& place) {
   return text.empty() ? "not recorded" : "<q><bdi>…" + name_markup(text) + "</bdi></q>";
 }
 
-std::string top5_table(const char* title, const Json& list, const Json& other) {
+std::string top5_table(const Program& program, const char* title, const Json& list,
+                       const Json& other) {
+  const char* const field = program.column_field.c_str();
   std::string text = std::string("<table class=\"numbers\"><caption>") + title +
-                     "</caption><thead><tr><th>token</th><th>value</th></tr></thead><tbody>";
+                     "</caption><thead><tr><th>" + for_markup(program.column) +
+                     "</th><th>value</th></tr></thead><tbody>";
   std::size_t shown = 0;
   for (const Json& entry : list) {
     if (++shown > 5) break;
-    const auto id = integer_of(member(entry, "token_id"));
+    const auto column = integer_of(member(entry, field));
     bool in_both = false;
-    for (const Json& one : other) in_both |= id && integer_of(member(one, "token_id")) == id;
+    for (const Json& one : other) in_both |= column && integer_of(member(one, field)) == column;
     text += std::string("<tr") + (in_both ? "" : " class=\"alone\"") + "><td>" +
-            token_markup(entry) + (in_both ? "" : " <small>not on the other side</small>") +
-            "</td><td class=\"n\">" + exact_markup(member(entry, "value")) + "</td></tr>";
+            column_markup(program, entry) +
+            (in_both ? "" : " <small>not on the other side</small>") + "</td><td class=\"n\">" +
+            exact_markup(member(entry, "value")) + "</td></tr>";
   }
   return text + "</tbody></table>";
 }
 
 }  // namespace
 
-std::string top5_tables(const ComparisonResult& comparison) {
+std::string top5_tables(const Program& program, const ComparisonResult& comparison) {
   const Measurement* measured = comparison.measurement();
   if (!measured) return "";
   const Json& worst = member(measured->record, "worst");
   const Json& subject = member(worst, "subject_top5");
   const Json& reference = member(worst, "reference_top5");
   if (!subject.is_array() && !reference.is_array()) return "";
-  return "<div class=\"pair\">" + top5_table("subject", subject, reference) +
-         top5_table("reference", reference, subject) + "</div>";
+  return "<div class=\"pair\">" + top5_table(program, "subject", subject, reference) +
+         top5_table(program, "reference", reference, subject) + "</div>";
 }
 
-std::string place_facts(const ExperimentResult& experiment, const ComparisonResult& comparison) {
-  (void)experiment;
+std::string place_facts(const Program& program, const ComparisonResult& comparison) {
   const Measurement* measured = comparison.measurement();
   const Json& worst = measured ? member(measured->record, "worst") : member(Json(), "");
   if (!worst.is_object()) return "";
   const auto position = integer_of(member(worst, "position"));
   const auto ulps = integer_of(member(worst, "ulps"));
-  return facts({{"position", position ? std::to_string(*position) : "not recorded"},
-                {"token", token_markup(worst)},
-                {"after", context_markup(worst)},
-                {"subject", exact_markup(member(worst, "subject"))},
-                {"reference", exact_markup(member(worst, "reference"))},
-                {"ulps apart", ulps ? std::to_string(*ulps) : std::string("none to count")}});
+  std::vector<std::pair<std::string, std::string>> entries = {
+      {"position", position ? std::to_string(*position) : "not recorded"},
+      {program.column, column_markup(program, worst)}};
+  if (!program.context.empty()) entries.push_back({program.context, context_markup(worst)});
+  entries.push_back({"subject", exact_markup(member(worst, "subject"))});
+  entries.push_back({"reference", exact_markup(member(worst, "reference"))});
+  entries.push_back({"ulps apart", ulps ? std::to_string(*ulps) : "none to count"});
+  return facts(entries);
 }
 
 std::string tightest_section(const RunResult& run) {
@@ -94,8 +100,8 @@ std::string tightest_section(const RunResult& run) {
       "<p>" + name_markup(spot->experiment->id) + ", <bdi>" +
       name_markup(key_text(spot->comparison->key)) + "</bdi>: " + name_markup(here.metric) + " " +
       for_markup(criterion_text(here)) + ", <b>" + share_text(spot->used) +
-      "</b> of the bound used.</p>" + place_facts(*spot->experiment, *spot->comparison);
-  const std::string lists = top5_tables(*spot->comparison);
+      "</b> of the bound used.</p>" + place_facts(run.info.program, *spot->comparison);
+  const std::string lists = top5_tables(run.info.program, *spot->comparison);
   text += lists.empty()
               ? "<p class=\"legend\">Place and top 5: not recorded by this kind.</p>"
               : "<details><summary>top 5 of both sides there</summary>" + lists + "</details>";

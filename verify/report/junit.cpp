@@ -171,9 +171,10 @@ Suite suite_of(const RunResult& run, const ExperimentResult& experiment) {
   return suite;
 }
 
-std::string case_text(const std::string& suite, const Case& one) {
+// `package`: the suite's, with its name.
+std::string case_text(const std::string& package, const Case& one) {
   std::string text = "    <testcase" + attribute("name", one.name) +
-                     attribute("classname", "octlm." + suite) + seconds_attribute(one.seconds);
+                     attribute("classname", package) + seconds_attribute(one.seconds);
   const char* element = one.ending == Case::Ending::kFailure ? "failure"
                         : one.ending == Case::Ending::kError ? "error"
                                                              : "skipped";
@@ -188,10 +189,11 @@ std::string counts_text(std::size_t tests, std::size_t failures, std::size_t err
   return attribute("tests", tests) + attribute("failures", failures) + attribute("errors", errors);
 }
 
-std::string suite_text(const Suite& suite, std::size_t id, const std::string& time) {
+std::string suite_text(const std::string& package, const Suite& suite, std::size_t id,
+                       const std::string& time) {
   using Ending = Case::Ending;
   std::string text =
-      "  <testsuite" + attribute("name", suite.name) + attribute("package", "octlm") +
+      "  <testsuite" + attribute("name", suite.name) + attribute("package", package) +
       attribute("id", id) + attribute("timestamp", time) + attribute("hostname", "localhost") +
       counts_text(suite.cases.size(), suite.count(Ending::kFailure), suite.count(Ending::kError)) +
       attribute("skipped", suite.count(Ending::kSkipped)) + seconds_attribute(suite.seconds) +
@@ -200,7 +202,7 @@ std::string suite_text(const Suite& suite, std::size_t id, const std::string& ti
     text += "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
   }
   text += "    </properties>\n";
-  for (const Case& one : suite.cases) text += case_text(suite.name, one);
+  for (const Case& one : suite.cases) text += case_text(package + "." + suite.name, one);
   return text + "    <system-out>" + prose_markup(suite.output) +
          "</system-out>\n    <system-err></system-err>\n  </testsuite>\n";
 }
@@ -243,11 +245,11 @@ std::string junit_xml(const RunResult& run) {
     failures += suites[i].count(Ending::kFailure);
     errors += suites[i].count(Ending::kError);
     seconds += suites[i].seconds;
-    text += suite_text(suites[i], i, time);
+    text += suite_text(run.info.program.name, suites[i], i, time);
   }
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + attribute("name", "octlm") +
-         counts_text(tests, failures, errors) + seconds_attribute(seconds) + ">\n" + text +
-         "</testsuites>\n";
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
+         attribute("name", run.info.program.name) + counts_text(tests, failures, errors) +
+         seconds_attribute(seconds) + ">\n" + text + "</testsuites>\n";
 }
 
 }  // namespace octlm::verify

@@ -83,8 +83,9 @@ std::string not_checked_section(const RunResult& run) {
 
 std::string origin_section(const RunInfo& info) {
   const std::string dirty = !info.dirty ? " (state unknown)" : *info.dirty ? " (modified)" : "";
-  return "\noctlm " + cell(info.version) + ", commit " + cell(info.commit) + dirty + ", code " +
-         cell(info.code_sha256.substr(0, 12)) + ", started " + cell(info.started) +
+  return "\n" + cell(info.program.name) + " " + cell(info.version) + ", commit " +
+         cell(info.commit) + dirty + ", code " + cell(info.code_sha256.substr(0, 12)) +
+         ", started " + cell(info.started) +
          (info.resumed.empty() ? "" : ", interrupted, resumed " + cell(info.resumed)) +
          (info.ledger_head ? ", ledger head " + cell(info.ledger_head->substr(0, 12)) : "") +
          ".\n" + "To repeat: <code>" + cell(info.command) + "</code>\n";
@@ -93,7 +94,8 @@ std::string origin_section(const RunInfo& info) {
 }  // namespace
 
 std::string markdown_summary(const RunResult& run) {
-  std::string text = "## octlm: " + cell(headline(run)) + "\n\n" + cell(run.summary.why) + "\n";
+  std::string text = "## " + cell(run.info.program.name) + ": " + cell(headline(run)) + "\n\n" +
+                     cell(run.summary.why) + "\n";
   text += red_section(run) + not_checked_section(run) + "\n";
   text += row({"experiment", "kind", "verdict", "compared", "worst against its bound", "used",
                "seconds subject / reference", "label"});

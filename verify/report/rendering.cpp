@@ -32,15 +32,16 @@ std::optional<PublishedRun> last_published(const RunResult& run, const Project& 
     }
   }
   if (!last) return std::nullopt;
-  return PublishedRun{last->folder.filename().string(), difference(read_back(*last), run)};
+  return PublishedRun{last->folder.filename().string(),
+                      difference(read_back(*last, run.info.program), run)};
 }
 
 }  // namespace
 
 Rendered render_run(const fs::path& folder, const fs::path& to,
-                    const std::optional<Project>& project) {
+                    const std::optional<Project>& project, const Program& program) {
   const RunFile file = read_run_file(folder);
-  Rendered made{.files = {}, .run = read_back(file), .torn = file.torn};
+  Rendered made{.files = {}, .run = read_back(file, program), .torn = file.torn};
   ReportContext context{.published = std::nullopt, .torn = file.torn};
   if (project) context.published = last_published(made.run, *project);
   formats::replace_file(to / "summary.md", markdown_summary(made.run));
@@ -57,7 +58,7 @@ bool is_published(const fs::path& folder, const Project& project) {
 }
 
 void RenderedReports::run_finished(const RunResult& run) {
-  render_run(run.info.folder, run.info.folder, project_);
+  render_run(run.info.folder, run.info.folder, project_, run.info.program);
 }
 
 }  // namespace octlm::verify

@@ -1,5 +1,5 @@
 // A run's folder rendered: summary.md, junit.xml and report.html, all from its results.jsonl. At
-// the end of a run and by `octlm report`, the same way.
+// the end of a run and later, the same way.
 #pragma once
 
 #include <filesystem>
@@ -20,11 +20,11 @@ struct Rendered {
   bool torn = false;  // the last line was cut off, and is left out
 };
 
-// Writes into `to`. `project`: where published runs stand, for what changed since the last of them.
-// Throws formats::FormatError when `folder` is no run, std::runtime_error when a file cannot be
-// written.
+// Writes into `to`, in the words of `program`. `project`: where published runs stand, for what
+// changed since the last of them. Throws formats::FormatError when `folder` is no run,
+// std::runtime_error when a file cannot be written.
 Rendered render_run(const std::filesystem::path& folder, const std::filesystem::path& to,
-                    const std::optional<Project>& project);
+                    const std::optional<Project>& project, const Program& program);
 
 // The files that render_run writes.
 inline constexpr const char* kRenderings[] = {"summary.md", "junit.xml", "report.html"};

@@ -2,8 +2,6 @@
 // else.
 #pragma once
 
-#include <cstdint>
-
 #include "verify/result.h"
 
 namespace octlm::verify {
@@ -11,11 +9,8 @@ namespace octlm::verify {
 class Report {
  public:
   virtual ~Report() = default;
-  // `comparisons`: how many are planned in all. Where `info.resumed`, comparisons that the
-  // interrupted run finished follow as `kept` results.
-  virtual void run_started(const RunInfo& info, std::int64_t comparisons) {
-    (void)info, (void)comparisons;
-  }
+  // Where `info.resumed`, comparisons that the interrupted run finished follow as `kept` results.
+  virtual void run_started(const RunInfo& info) { (void)info; }
   // The device's engines are being made ready.
   virtual void device_started(const ExperimentResult& experiment, const std::string& device) {
     (void)experiment, (void)device;

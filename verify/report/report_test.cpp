@@ -4,6 +4,7 @@
 
 #include "formats/output_file.h"
 #include "verify/criteria.h"
+#include "verify/lines.h"
 #include "verify/metrics/metric_value.h"
 #include "verify/report/console.h"
 #include "verify/report/escape.h"
@@ -11,6 +12,7 @@
 #include "verify/report/markdown.h"
 #include "verify/report/text.h"
 #include "verify/testing/fake_experiment.h"
+#include "verify/testing/language_program.h"
 
 namespace octlm::verify {
 namespace {
@@ -36,6 +38,7 @@ RunResult run_with(ExperimentResult experiment, const Spec& spec) {
   experiment.planned = static_cast<std::int64_t>(experiment.comparisons.size());
   experiment.judgement = judge(spec, experiment.comparisons);
   RunResult run;
+  run.info.program = testing::language_program();
   run.info.folder = "reports/x";
   run.info.command = "octlm run";
   run.experiments.push_back(std::move(experiment));
@@ -105,7 +108,7 @@ TEST(Jsonl, TheNamesOfTheFormat) {
   const RunResult run = mixed_run();
   {
     JsonlReport report(folder.path() / "results.jsonl");
-    report.run_started(run.info, 4);
+    report.run_started(run.info);
     for (const auto& one : run.experiments[0].comparisons) {
       report.comparison_finished(run.experiments[0], one);
       // Readable after every step, as a killed run leaves it.
@@ -201,6 +204,26 @@ TEST(MetricText, IsShort) {
   EXPECT_EQ(metric_text(Agreement{187, 188}), "187 of 188");
 }
 
+// Our own words read well as they stand in the file.
+TEST(Markdown, AMarkIsEscapedOnlyWhereItIsOne) {
+  for (const char* plain : {"checkpoint_load", "max_abs_error@1 1.2e-04", "not run (here)", "f(x)",
+                            "finite@1: false", "a__b", "(1) and 2)"}) {
+    EXPECT_EQ(for_markdown(plain), plain);
+  }
+  EXPECT_EQ(for_markdown("_a_"), "&#95;a&#95;");
+  EXPECT_EQ(for_markdown("__a__ b"), "&#95;&#95;a&#95;&#95; b");
+  EXPECT_EQ(for_markdown("a _b_"), "a &#95;b&#95;");
+  EXPECT_EQ(for_markdown("a_"), "a&#95;");
+  EXPECT_EQ(for_markdown("\xC3\xA9_a_"), "\xC3\xA9&#95;a&#95;");
+  EXPECT_EQ(for_markdown("(_a_)"), "(&#95;a&#95;)");
+  EXPECT_EQ(for_markdown("1) a"), "1&#41; a");
+  EXPECT_EQ(for_markdown("[l](http://e.example)"), "&#91;l&#93;(http&#58;//e.example)");
+  EXPECT_EQ(for_markdown("![i](x)"), "&#33;&#91;i&#93;(x)");
+  EXPECT_EQ(for_markdown("@someone"), "&#64;someone");
+  EXPECT_EQ(for_markdown("a@1someone"), "a&#64;1someone");
+  EXPECT_EQ(for_markdown("a@1.example"), "a&#64;1.example");
+}
+
 TEST(Console, TheTableSaysWhatWasAndWhatWasNotChecked) {
   const std::string table = console_table(mixed_run());
   EXPECT_THAT(table, HasSubstr("pass (cpu) · not run (cuda)"));
@@ -237,7 +260,7 @@ TEST(Reports, HostileTextIsHarmless) {
   std::ostringstream table;
   for (const bool terminal : {false, true}) {
     ConsoleReport console(progress, table, terminal);
-    console.run_started(run.info, 3);
+    console.run_started(run.info);
     console.device_started(run.experiments[0], kHostile);
     console.comparison_started(run.experiments[0], key(kHostile));
     for (const auto& one : run.experiments[0].comparisons) {
@@ -254,10 +277,11 @@ TEST(Reports, HostileTextIsHarmless) {
 }
 
 TEST(Console, ALogHasPlainLines) {
-  const RunResult run = mixed_run();
+  RunResult run = mixed_run();
+  run.info.planned = 4;
   std::ostringstream progress, table;
   ConsoleReport console(progress, table, false);
-  console.run_started(run.info, 4);
+  console.run_started(run.info);
   console.comparison_started(run.experiments[0], key("story"));
   for (const auto& one : run.experiments[0].comparisons) {
     console.comparison_finished(run.experiments[0], one);
@@ -269,10 +293,11 @@ TEST(Console, ALogHasPlainLines) {
 }
 
 TEST(Console, ATerminalHasOneLineThatFits) {
-  const RunResult run = mixed_run();
+  RunResult run = mixed_run();
+  run.info.planned = 4;
   std::ostringstream progress, table;
   ConsoleReport console(progress, table, true);
-  console.run_started(run.info, 4);
+  console.run_started(run.info);
   console.comparison_started(run.experiments[0], key(std::string(200, 'x') + "é"));
   EXPECT_THAT(progress.str(), StartsWith("\r\x1b[K[........................] 0/4  EXP-1 "));
   EXPECT_LE(display_width(progress.str()), 79U + 4U);

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "verify/lenient_json.h"
+#include "verify/provenance.h"
 #include "verify/report/facts.h"
 #include "verify/report/text.h"
 
@@ -110,14 +112,12 @@ class Differ {
                    short_hash(now.subject_sha256));
     add_if_changed("the run", "ledger head", short_hash(then.ledger_head.value_or("")),
                    short_hash(now.ledger_head.value_or("")));
-    const auto cpu = [](const RunInfo& info) {
-      const auto found = info.environment.is_object()
-                             ? info.environment.value("cpu", nlohmann::json())
-                             : nlohmann::json();
+    const auto processor = [](const RunInfo& info) {
+      const nlohmann::json& found = member(info.environment, kProcessor);
       return found.is_null() ? std::string("unknown")
                              : found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     };
-    add_if_changed("the run", "processor", cpu(then), cpu(now));
+    add_if_changed("the run", "processor", processor(then), processor(now));
     if (then.dirty == false && now.dirty == true) {
       add(Weight::kOther, "the run", "the checkout is modified");
     }

@@ -16,7 +16,7 @@ struct RunChange {
     kOther,   // anything else that differs
   };
   Weight weight = Weight::kOther;
-  std::string where;  // "EXP-102 on cpu", "the run"
+  std::string where;  // "EXP-102 on host", "the run"
   std::string what;   // "pass -> fail: max_abs_error@1 is ..."
 };
 
@@ -34,7 +34,7 @@ inline constexpr double kMetricFactor = 1.25;
 
 RunDifference difference(const RunResult& before, const RunResult& after);
 
-// A line each, plain text, not escaped: "EXP-102 on cpu: pass -> fail".
+// A line each, plain text, not escaped: "EXP-102 on host: pass -> fail".
 std::string change_text(const RunChange& change);
 // "2 worse, 1 better, 3 other changes", "nothing changed".
 std::string difference_headline(const RunDifference& difference);

@@ -28,7 +28,7 @@ RunResult run_with(double error, double bound = 1e-3) {
 
 RunResult with_floor(RunResult run, double floor) {
   ExperimentResult one = experiment("EXP-9", {compared(key("story", "cpu", "sdpa"), floor)}, 1);
-  one.kind = "noise_floor";
+  one.role = Role::kNoiseFloor;
   run.experiments.push_back(one);
   return run;
 }

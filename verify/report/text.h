@@ -9,7 +9,7 @@
 
 namespace octlm::verify {
 
-// "pass (cpu) · not run (cuda)"; "not run" when there is no device.
+// "pass (host) · not run (device)"; "not run" when there is no device.
 std::string verdict_text(const ExperimentResult& experiment);
 
 // The criterion to show when there is room for one: the first that does not hold, else the one that
@@ -33,7 +33,7 @@ std::string trust_text(const Trust& trust);
 // the same reason together.
 struct NotChecked {
   std::string experiment;
-  std::string what;  // "cuda: 20 comparisons", "cpu: lone token, cached:half, float32"
+  std::string what;  // "host: 20 comparisons", "one case, by halves, host, float32"
   std::string reason;
 };
 std::vector<NotChecked> not_checked(const RunResult& run);

@@ -5,6 +5,7 @@
 #include "verify/metrics/metric_value.h"
 #include "verify/runner.h"
 #include "verify/testing/fake_experiment.h"
+#include "verify/testing/language_program.h"
 
 namespace octlm::verify::testing {
 
@@ -55,6 +56,7 @@ inline ExperimentResult experiment(const std::string& id, std::vector<Comparison
 
 inline RunResult run_of(std::vector<ExperimentResult> experiments) {
   RunResult run;
+  run.info.program = language_program();
   run.info.version = "0.1";
   run.info.commit = "1a2b3c4d5e6f";
   run.info.dirty = false;

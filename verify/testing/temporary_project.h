@@ -8,6 +8,7 @@
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
 #include "verify/testing/fake_experiment.h"
+#include "verify/testing/language_program.h"
 
 namespace octlm::verify::testing {
 
@@ -103,6 +104,7 @@ class TemporaryProject : public ::testing::Test {
                      std::vector<ComparisonKey> plan = {key("story")}) {
     RunOptions options{.reports = project_.reports(), .project = project_};
     options.info.code_sha256 = code;
+    options.info.program = language_program();
     std::vector<RunItem> items;
     items.push_back({spec, std::make_unique<FakeExperiment>(std::move(plan), std::move(answer))});
     return run(options, items);
