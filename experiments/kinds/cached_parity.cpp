@@ -25,7 +25,7 @@ class CachedParity final : public verify::Experiment {
   CachedParity(const verify::Spec& spec, const Environment& environment)
       : environment_(environment),
         model_(read_model(spec.part("model"))),
-        subject_part_(read_subject(spec.part("subject"))) {
+        subject_part_(read_subject(spec.part("subject"), engine_names(environment.engines))) {
     spec.part("parameters").object([&](ObjectReader& members) {
       whole_.name = "parameters";
       whole_.token_ids = read_token_ids(members.required("token_ids"));

@@ -19,8 +19,8 @@ class LogitParity final : public verify::Experiment {
   LogitParity(const verify::Spec& spec, const Environment& environment)
       : environment_(environment),
         model_(read_model(spec.part("model"))),
-        reference_part_(read_reference(spec.part("reference"))),
-        subject_part_(read_subject(spec.part("subject"))),
+        reference_part_(read_reference(spec.part("reference"), engine_names(environment.engines))),
+        subject_part_(read_subject(spec.part("subject"), engine_names(environment.engines))),
         cases_(read_token_cases(spec.part("cases"))) {}
 
   std::vector<verify::ComparisonKey> comparisons() const override {

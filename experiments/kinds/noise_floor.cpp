@@ -57,7 +57,7 @@ class NoiseFloor final : public verify::Experiment {
   NoiseFloor(const verify::Spec& spec, const Environment& environment)
       : environment_(environment),
         model_(read_model(spec.part("model"))),
-        reference_part_(read_reference(spec.part("reference"))),
+        reference_part_(read_reference(spec.part("reference"), engine_names(environment.engines))),
         cases_(read_token_cases(spec.part("cases"))) {
     spec.part("parameters").object([&](ObjectReader& members) {
       devices_ = read_devices(members.required("devices"));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/engines/engine_table.h"
 #include "experiments/engines/environment.h"
 #include "reference/path.h"
 #include "verify/spec.h"
@@ -18,26 +19,28 @@ namespace octlm::experiments {
 ModelReference read_model(const verify::Reader& reader);
 
 struct SubjectPart {
-  std::string engine;  // "octlm"
+  std::string engine;  // a name of the table of engines
   std::string dtype;
   std::vector<std::string> devices;
   std::vector<reference::Path> paths;
 };
 
-// {"engine", "dtype", "devices": [...], "paths": [...]}
-SubjectPart read_subject(const verify::Reader& reader);
+// {"engine", "dtype", "devices": [...], "paths": [...]}; `engines` are the names it may say.
+SubjectPart read_subject(const verify::Reader& reader,
+                         const std::vector<std::string>& engines = engine_names());
 // The devices of a subject alone.
 std::vector<std::string> read_devices(const verify::Reader& reader);
 
 struct ReferencePart {
-  std::string engine;     // "transformers"
+  std::string engine;     // a name of the table of engines
   std::string attention;  // "eager", "sdpa"
   std::string dtype;
   bool tf32 = false;
 };
 
 // {"engine", "attention", "dtype", "tf32"}
-ReferencePart read_reference(const verify::Reader& reader);
+ReferencePart read_reference(const verify::Reader& reader,
+                             const std::vector<std::string>& engines = engine_names());
 
 struct TokenCase {
   std::string name;
