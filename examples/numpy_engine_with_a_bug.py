@@ -55,16 +55,18 @@ def logits(ids, w, c):
 
 
 parser = argparse.ArgumentParser()
-for option in ("model", "dtype", "device", "path", "out"):
+for option in ("model", "dtype", "device"):
     parser.add_argument("--" + option)
+parser.add_argument("--session", action="store_true")
 parser.add_argument("--capabilities", action="store_true")
-arguments = parser.parse_args()
+arguments = parser.parse_known_args()[0]  # --path and --out, of a start that asks for the capabilities, are not read
 print(json.dumps({"name": "numpy", "version": np.__version__, "dtypes": ["float32"], "devices": ["cpu"],
-                  "paths": ["full"]}), flush=True)
+                  "paths": ["full"], "session": True}), flush=True)
 folder = pathlib.Path(arguments.model)
-config, weights, answers = json.loads((folder / "config.json").read_text()), dict(load(folder)), {}
-for line in sys.stdin:
-    request, name = json.loads(line), f"logits.{len(answers)}"
-    answers[name] = np.ascontiguousarray(logits(request["ids"], weights, config)[request.get("positions", slice(None))])
-    print(json.dumps({"name": name, "shape": answers[name].shape, "calls": [[0, len(request["ids"])]]}), flush=True)
-save_file(answers, arguments.out)
+config, weights = json.loads((folder / "config.json").read_text()), dict(load(folder))
+print(json.dumps({"ready": True}), flush=True)
+for line in sys.stdin:  # without a cache every request is a new sequence: "keep" is 0
+    request = json.loads(line)
+    rows = np.ascontiguousarray(logits(request["ids"], weights, config)[request.get("positions", slice(None))])
+    save_file({"logits.0": rows}, request["out"])
+    print(json.dumps({"name": "logits.0", "shape": rows.shape, "calls": [[0, len(request["ids"])]]}), flush=True)

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "experiments/kinds/logit_comparison.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/engines/octlm_engine.h"
+#include "experiments/kinds/logit_comparison.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "reference/transformers/python.h"
 #include "reference/transformers/transformers.h"
@@ -229,6 +229,111 @@ TEST(BothEngines, RefuseTheSameRequests) {
   }
   EXPECT_NO_THROW(subject->start({{63}, reference::Path::full(), {}}));
   EXPECT_NO_THROW(reference->start({{63}, reference::Path::full(), {}}));
+}
+
+struct Rows final : reference::LogitSink {
+  std::vector<std::int64_t> positions;
+  std::vector<float> logits;
+  void receive(const reference::LogitBlock& block) override {
+    positions.insert(positions.end(), block.positions.begin(), block.positions.end());
+    logits.insert(logits.end(), block.logits,
+                  block.logits + std::ssize(block.positions) * block.vocab);
+  }
+};
+
+// A session is the same thing on both sides: what is appended after a crop is as if nothing else
+// had been there, and the wanted rows alone are delivered.
+TEST(BothEngines, SessionsAreAppendedToAndCropped) {
+  using Calls = std::vector<reference::ForwardCall>;
+  TemporaryFolder folder;
+  make_tiny_checkpoint({}).write(folder.path());
+  const std::vector<std::unique_ptr<reference::Engine>> engines = [&] {
+    std::vector<std::unique_ptr<reference::Engine>> two;
+    two.push_back(
+        make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""}));
+    two.push_back(reference::make_transformers(
+        {.python = environment_python(), .folder = folder.path(), .threads = 2}));
+    return two;
+  }();
+  const std::vector<std::int32_t> prompt = {5, 42, 17, 63, 8}, one = {9}, two = {30, 31};
+  const std::vector<std::int64_t> last = {4}, fifth = {5}, third = {3}, none = {};
+  std::vector<Rows> rows_of;
+  for (const auto& engine : engines) {
+    EXPECT_TRUE(engine->capabilities().append);
+    const auto session = engine->open_session({.capacity = 8});
+    Rows rows, again, straight;
+    session->append(prompt, last, rows);
+    EXPECT_EQ(rows.positions, last);
+    EXPECT_EQ(rows.logits.size(), static_cast<std::size_t>(engine->vocab_size()));
+    session->append(two, none, rows);
+    EXPECT_EQ(rows.positions, last) << "nothing was wanted";
+    EXPECT_EQ(session->length(), 7);
+    session->crop(5);
+    session->append(one, fifth, rows);
+    EXPECT_EQ(session->length(), 6);
+    EXPECT_EQ(session->calls(), (Calls{{0, 5}, {5, 2}, {5, 1}}));
+
+    const auto other = engine->open_session({});
+    other->append(prompt, none, straight);
+    other->append(one, fifth, straight);
+    const auto vocab = engine->vocab_size();
+    EXPECT_TRUE(
+        std::equal(straight.logits.begin(), straight.logits.end(), rows.logits.begin() + vocab))
+        << "the bits of a session without the crop";
+    session->crop(0);
+    session->append(prompt, last, again);
+    EXPECT_TRUE(std::equal(again.logits.begin(), again.logits.end(), rows.logits.begin()));
+    session->crop(3);
+    session->append(one, third, again);
+    rows_of.push_back(again);
+  }
+  for (std::size_t i = 0; i < rows_of[0].logits.size(); ++i) {
+    ASSERT_NEAR(rows_of[0].logits[i], rows_of[1].logits[i], kBound);
+  }
+}
+
+// What is refused, and what fails on the way, leaves the session as it was.
+TEST(BothEngines, ARefusedAppendChangesNothing) {
+  TemporaryFolder folder;
+  make_tiny_checkpoint({}).write(folder.path());
+  struct Throwing final : reference::LogitSink {
+    void receive(const reference::LogitBlock&) override { throw std::domain_error("enough"); }
+  } throwing;
+  for (const bool ours : {true, false}) {
+    const auto engine =
+        ours ? make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""})
+             : reference::make_transformers(
+                   {.python = environment_python(), .folder = folder.path(), .threads = 2});
+    const auto session = engine->open_session({.capacity = 6});
+    Rows rows, expected;
+    const std::vector<std::int32_t> prompt = {5, 42, 17}, one = {9}, wrong = {9, 64};
+    const std::vector<std::int32_t> four = {1, 2, 3, 4};
+    const std::vector<std::int64_t> third = {3}, behind = {2}, late = {4};
+    session->append(prompt, {}, rows);
+    const auto calls = session->calls();
+    EXPECT_THROW(session->begin({}, {}), std::invalid_argument);
+    EXPECT_THROW(session->begin(wrong, {}), std::invalid_argument);
+    EXPECT_THROW(session->begin(four, {}), std::invalid_argument) << "beyond the capacity";
+    EXPECT_THROW(session->begin(one, behind), std::invalid_argument);
+    EXPECT_THROW(session->begin(one, late), std::invalid_argument);
+    EXPECT_THROW(session->crop(4), std::invalid_argument);
+    EXPECT_THROW(session->crop(-1), std::invalid_argument);
+    EXPECT_THROW(session->append(one, third, throwing), std::domain_error);
+    EXPECT_EQ(session->length(), 3);
+    EXPECT_EQ(session->calls(), calls);
+    session->begin(one, third);
+    EXPECT_THROW(session->begin(one, third), std::invalid_argument) << "rows are still to be taken";
+    EXPECT_THROW(session->crop(0), std::invalid_argument);
+    while (session->deliver(rows)) {
+    }
+    EXPECT_EQ(session->length(), 4);
+    const auto clean = engine->open_session({.capacity = 6});
+    clean->append(prompt, {}, expected);
+    clean->append(one, third, expected);
+    EXPECT_EQ(rows.logits, expected.logits);
+    EXPECT_THROW(engine->open_session({.capacity = 129}), std::invalid_argument);
+    EXPECT_THROW(engine->open_session({.capacity = -1}), std::invalid_argument);
+  }
 }
 
 }  // namespace

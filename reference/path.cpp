@@ -42,6 +42,8 @@ Path Path::parse(std::string_view text) {
   return path;
 }
 
+std::string Path::kind() const { return kind_ == Kind::kChunked ? "chunked" : text_; }
+
 std::optional<std::vector<ForwardCall>> Path::calls(std::int64_t n) const {
   assert(n >= 1);
   if (kind_ == Kind::kCachedHalf) {

@@ -25,6 +25,8 @@ class Path {
   static Path full() { return parse("full"); }
 
   const std::string& text() const { return text_; }
+  // What an engine says that it can do: the text, but "chunked" for every N.
+  std::string kind() const;
 
   // The calls for n >= 1 positions:
   //   full          [0, n)

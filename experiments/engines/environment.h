@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "reference/engine.h"
 #include "reference/text_engine.h"
@@ -30,14 +31,14 @@ struct CheckpointFolder {
 };
 
 struct EngineRequest {
-  std::string engine;  // "octlm", "transformers"
+  std::string engine;  // a name of the table of engines: "octlm", "transformers"
   std::filesystem::path folder;
   ModelReference model;
   std::string dtype;           // "float32"
   std::string device;          // "cpu"
-  std::string attention = {};  // reference only: "eager", "sdpa"
-  bool tf32 = false;           // reference only
-  int threads = 0;             // reference only; 0 = as many as the environment has for it
+  std::string attention = {};  // "eager", "sdpa"; "" (of a subject) = the engine's own, else eager
+  bool tf32 = false;
+  int threads = 0;  // 0 = as many as the environment has for it
 };
 
 struct TextRequest {
@@ -48,7 +49,18 @@ struct TextRequest {
 template <class T>
 using OrNotRun = std::variant<T, verify::NotRun>;
 
+// An engine that a spec can name, on either side (engine_table.h).
+struct EngineEntry {
+  std::string name;
+  // Loaded; or why it cannot be had here. Throws when it should be possible and something is
+  // broken.
+  std::function<OrNotRun<std::unique_ptr<reference::Engine>>(const EngineRequest&)> open;
+};
+using EngineTable = std::vector<EngineEntry>;
+
 struct Environment : verify::Host {
+  // What the specs may name; empty = the engines of this build (engine_table.h).
+  EngineTable engines = {};
   // The command that stands in for our decoder, as the user typed it; "" when nothing does. For
   // what is about our own code and calls it directly: with another subject that has nothing to
   // show.

@@ -6,11 +6,10 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "experiments/engines/octlm_engine.h"
+#include "experiments/engines/engine_table.h"
 #include "experiments/engines/octlm_text_engine.h"
 #include "reference/process/process.h"
 #include "reference/recorded/recorded.h"
-#include "reference/transformers/transformers.h"
 #include "reference/transformers/transformers_text.h"
 
 namespace octlm::experiments {
@@ -18,17 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using reference::Engine;
-
-OrNotRun<std::unique_ptr<Engine>> open_octlm(const EngineRequest& request, int threads) {
-  if (request.device != "cpu") {
-    return verify::NotRun{"this build has no " + request.device + " backend", request.device};
-  }
-  return make_octlm_engine({.folder = request.folder,
-                            .dtype = request.dtype,
-                            .device = request.device,
-                            .threads = threads,
-                            .instruction_set = ""});
-}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -46,40 +34,19 @@ OrNotRun<std::unique_ptr<Engine>> open_process(const EngineRequest& request,
        .vocab_size = stated_size(request.folder, "vocab_size"),
        .max_positions = stated_size(request.folder, "max_position_embeddings"),
        .silence_s = options.subject_silence_s});
-  const auto capabilities = engine->capabilities();
-  const auto lacks = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::ranges::find(names, name) == names.end();
-  };
-  const std::string name = "unsupported: " + engine->description().engine + " has no ";
-  if (lacks(capabilities.devices, request.device))
-    return verify::NotRun{name + "device " + request.device};
-  if (lacks(capabilities.dtypes, request.dtype))
-    return verify::NotRun{name + "dtype " + request.dtype};
+  if (auto lacks = unsupported_engine(*engine, request)) return *lacks;
   return engine;
 }
 
-// Why Transformers cannot run in this process; nullopt when it can.
-std::optional<verify::NotRun> without_python() {
-  if (fs::exists(environment_python())) return std::nullopt;
-  return verify::NotRun{
-      "no Python environment at " + environment_python().string() + "; ./octlm run makes it",
-      "reference"};
-}
-
-OrNotRun<std::unique_ptr<Engine>> open_transformers(const EngineRequest& request, int threads) {
-  if (auto absent = without_python()) return *absent;
-  return reference::make_transformers({.python = environment_python(),
-                                       .folder = request.folder,
-                                       .dtype = request.dtype,
-                                       .device = request.device,
-                                       .attention = request.attention,
-                                       .threads = request.threads > 0 ? request.threads : threads,
-                                       .tf32 = request.tf32});
-}
-
 std::unique_ptr<Engine> open_recorded(const fs::path& folder, const EngineRequest& request) {
-  return reference::make_recorded(folder,
-                                  recording_key(request.model, request.dtype, request.attention));
+  auto engine = reference::make_recorded(
+      folder, recording_key(request.model, request.dtype, request.attention));
+  const std::string producer = engine->description().engine;
+  if (producer != request.engine) {
+    throw std::runtime_error("[recorded] " + folder.string() + " was recorded by " + producer +
+                             "; the spec's reference is " + request.engine);
+  }
+  return engine;
 }
 
 OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_subject(const TextRequest& request,
@@ -107,17 +74,19 @@ OrNotRun<std::unique_ptr<reference::TextEngine>> open_text_reference(const TextR
 Environment local_environment(const LocalOptions& options) {
   const int threads = options.threads > 0 ? options.threads : available_cpus();
   Environment environment;
+  environment.engines = options.engines.empty() ? engine_table(threads) : options.engines;
   environment.find_checkpoint = [models = options.models](const ModelReference& model) {
     return find_checkpoint(model, models);
   };
   environment.subject_command = joined(options.subject);
-  environment.open_subject = [threads, options](const EngineRequest& request) {
-    return options.subject.empty() ? open_octlm(request, threads) : open_process(request, options);
+  environment.open_subject = [engines = environment.engines,
+                              options](const EngineRequest& request) {
+    return options.subject.empty() ? open_engine(engines, request) : open_process(request, options);
   };
   environment.open_reference =
-      [threads, recorded = options.recorded](
+      [engines = environment.engines, recorded = options.recorded](
           const EngineRequest& request) -> OrNotRun<std::unique_ptr<Engine>> {
-    if (!recorded) return open_transformers(request, threads);
+    if (!recorded) return open_engine(engines, request);
     return open_recorded(*recorded, request);
   };
   environment.open_text_subject = [options](const TextRequest& request) {

@@ -1,6 +1,6 @@
-// The Environment of a run on this machine: checkpoints from the cache or the command line, our
-// decoder or a user's program as the subject, Transformers in this process (or logits recorded
-// earlier) as the reference.
+// The Environment of a run on this machine: checkpoints from the cache or the command line, and the
+// engines that the spec names, but for a user's program in place of its subject, or logits recorded
+// earlier in place of its reference.
 #pragma once
 
 #include <filesystem>
@@ -16,10 +16,12 @@ namespace octlm::experiments {
 
 struct LocalOptions {
   ModelPaths models;
-  // The folder of recorded logits to use in place of Transformers: --reference DIR.
+  // What a spec may name; empty = the engines of this build.
+  EngineTable engines = {};
+  // The folder of recorded logits to use in place of the spec's reference: --reference DIR.
   std::optional<std::filesystem::path> recorded;
-  // The words of a program to put under test in place of our decoder (reference/process/process.h):
-  // --subject CMD.
+  // The words of a program to put under test in place of the spec's subject
+  // (reference/process/process.h): --subject CMD.
   std::vector<std::string> subject;
   double subject_silence_s = 600;  // it is stopped after so long without a sign of life
   int threads = 0;                 // for both sides; 0 = the CPUs this process may run on

@@ -1,12 +1,12 @@
 #include "experiments/engines/octlm_engine.h"
 
-#include <algorithm>
-#include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "model/checkpoint.h"
 #include "model/cpu/backend.h"
 #include "model/decoder.h"
+#include "reference/request.h"
 
 namespace octlm::experiments {
 namespace {
@@ -25,8 +25,8 @@ std::unique_ptr<model::Backend> make_backend(const OctlmEngineOptions& options) 
                               "' is not in this build; it has: float32, float64");
 }
 
-// Hands the decoder's logits on as float32 rows, narrowing the definition's float64.
-void deliver(std::span<const std::int64_t> positions, const model::ConstTensorView& logits,
+// Hands the decoder's logits on as float32 rows, narrowing float64.
+void hand_on(std::span<const std::int64_t> positions, const model::ConstTensorView& logits,
              std::vector<float>& narrowed, reference::LogitSink& sink) {
   const float* rows = nullptr;
   if (logits.dtype == model::DType::kFloat64) {
@@ -39,49 +39,51 @@ void deliver(std::span<const std::int64_t> positions, const model::ConstTensorVi
   sink.receive({positions, logits.shape[1], rows});
 }
 
-// One forward call per advance(), through one cache of the sequence's size.
-class Session final : public reference::LogitSession {
+// One forward call per append, which the decoder pushes whole into the sink.
+class Session final : public reference::Session {
  public:
-  Session(model::Decoder& decoder, const reference::LogitRequest& request,
-          std::vector<ForwardCall> planned)
-      : decoder_(decoder),
-        ids_(request.token_ids),
-        wanted_(request.positions),
-        planned_(std::move(planned)),
-        cache_(decoder.config(), decoder.backend(), static_cast<std::int64_t>(ids_.size())) {
-    if (wanted_.empty()) {
-      wanted_.resize(ids_.size());
-      std::iota(wanted_.begin(), wanted_.end(), 0);
-    }
+  Session(model::Decoder& decoder, std::int64_t capacity)
+      : decoder_(decoder), cache_(decoder.config(), decoder.backend(), capacity) {}
+
+  void begin(std::span<const std::int32_t> ids, std::span<const std::int64_t> wanted) override {
+    reference::check_delivered(pending_);
+    reference::check_append(ids, wanted, cache_.length(), decoder_.config().vocab_size,
+                            cache_.capacity());
+    ids_.assign(ids.begin(), ids.end());
+    wanted_.assign(wanted.begin(), wanted.end());
+    pending_ = true;
   }
 
-  bool advance(reference::LogitSink& sink) override {
-    if (calls_.size() == planned_.size()) return false;
-    const ForwardCall call = planned_[calls_.size()];
-    const std::int64_t end = call.first_position + call.positions;
-    const auto first = std::ranges::lower_bound(wanted_, call.first_position);
-    const auto last = std::ranges::lower_bound(wanted_, end);
+  // A call that fails leaves the cache as it was (model/decoder.h).
+  bool deliver(reference::LogitSink& sink) override {
+    if (!std::exchange(pending_, false)) return false;
+    const ForwardCall call{cache_.length(), std::ssize(ids_)};
     decoder_.forward(
-        std::span(ids_).subspan(static_cast<std::size_t>(call.first_position),
-                                static_cast<std::size_t>(call.positions)),
-        call.first_position, cache_, {first, last},
+        ids_, call.first_position, cache_, wanted_,
         [&](std::span<const std::int64_t> positions, const model::ConstTensorView& logits) {
-          deliver(positions, logits, narrowed_, sink);
+          hand_on(positions, logits, narrowed_, sink);
         });
     calls_.push_back(call);
     return true;
   }
 
+  void crop(std::int64_t length) override {
+    reference::check_delivered(pending_);
+    reference::check_crop(length, cache_.length());
+    cache_.crop(length);
+  }
+  std::int64_t length() const override { return cache_.length(); }
   const std::vector<ForwardCall>& calls() const override { return calls_; }
 
  private:
   model::Decoder& decoder_;
+  model::KvCache cache_;
+  std::vector<ForwardCall> calls_;
+  std::vector<float> narrowed_;
+  // The append under way.
+  bool pending_ = false;
   std::vector<std::int32_t> ids_;
   std::vector<std::int64_t> wanted_;
-  std::vector<ForwardCall> planned_;
-  std::vector<ForwardCall> calls_;
-  model::KvCache cache_;
-  std::vector<float> narrowed_;
 };
 
 class OctlmEngine final : public reference::Engine {
@@ -112,15 +114,10 @@ class OctlmEngine final : public reference::Engine {
   std::int64_t vocab_size() const override { return decoder_.config().vocab_size; }
   std::int64_t max_positions() const override { return decoder_.config().max_position_embeddings; }
 
-  std::unique_ptr<reference::LogitSession> start(const reference::LogitRequest& request) override {
-    decoder_.check_ids(request.token_ids);
-    const auto n = static_cast<std::int64_t>(request.token_ids.size());
-    auto planned = request.path.calls(n);
-    if (!planned) {
-      throw std::invalid_argument("path " + request.path.text() + " has nothing to do for " +
-                                  std::to_string(n) + " position(s)");
-    }
-    return std::make_unique<Session>(decoder_, request, std::move(*planned));
+  std::unique_ptr<reference::Session> open_session(
+      const reference::SessionOptions& options) override {
+    return std::make_unique<Session>(decoder_,
+                                     reference::session_capacity(options, max_positions()));
   }
 
   std::int64_t peak_bytes() const override {
@@ -142,7 +139,10 @@ std::unique_ptr<reference::Engine> make_octlm_engine(const OctlmEngineOptions& o
 }
 
 reference::Capabilities octlm_capabilities() {
-  return {{"float32", "float64"}, {"cpu"}, {"full", "cached:half", "cached:every", "chunked"}};
+  return {.dtypes = {"float32", "float64"},
+          .devices = {"cpu"},
+          .paths = {"full", "cached:half", "cached:every", "chunked"},
+          .append = true};
 }
 
 const char* octlm_version() { return OCTLM_VERSION; }

@@ -11,7 +11,7 @@ namespace octlm::experiments {
 
 struct OctlmEngineOptions {
   std::filesystem::path folder;
-  std::string dtype = "float32";  // "float32", or "float64": the definition, what every op means
+  std::string dtype = "float32";  // "float32", or "float64": plain loops, what every op means
   std::string device = "cpu";
   int threads = 0;              // 0 = the CPUs this process may run on
   std::string instruction_set;  // "" = the best this CPU has

@@ -27,8 +27,9 @@ class CachedParity final : public ModelExperiment {
     reference::Path path;
   };
 
-  explicit CachedParity(const verify::Spec& spec)
-      : model_(read_model(spec.part("model"))), subject_(read_subject(spec.part("subject"))) {
+  CachedParity(const verify::Spec& spec, const std::vector<std::string>& engines)
+      : model_(read_model(spec.part("model"))),
+        subject_(read_subject(spec.part("subject"), engines)) {
     spec.part("parameters").object([&](ObjectReader& members) {
       whole_.name = "parameters";
       whole_.token_ids = read_token_ids(members.required("token_ids"));
@@ -139,13 +140,13 @@ nlohmann::ordered_json start(const std::string& checkpoint) {
 
 }  // namespace
 
-verify::Kind cached_parity() {
+verify::Kind cached_parity(const std::vector<std::string>& engines) {
   return {.name = "cached_parity",
           .summary = "every split of a prompt against one full pass of the same engine",
           .role = verify::Role::kSelf,
           .faults = fault_names(),
           .parts = {"model", "subject", "cases", "parameters"},
-          .read = [](const verify::Spec& spec) { return std::make_unique<CachedParity>(spec); },
+          .read = [engines](const verify::Spec& spec) { return std::make_unique<CachedParity>(spec, engines); },
           .start = start};
 }
 

@@ -9,15 +9,9 @@
 
 namespace octlm::experiments {
 
-std::vector<verify::Kind> all_kinds() {
-  return {
-      checkpoint_load(),   //
-      logit_parity(),      //
-      cached_parity(),     //
-      noise_floor(),       //
-      tokenizer_parity(),  //
-      template_parity(),
-  };
+std::vector<verify::Kind> all_kinds(const std::vector<std::string>& engines) {
+  return {checkpoint_load(),    logit_parity(engines), cached_parity(engines),
+          noise_floor(engines), tokenizer_parity(),    template_parity()};
 }
 
 }  // namespace octlm::experiments

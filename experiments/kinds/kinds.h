@@ -2,13 +2,16 @@
 // line.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "experiments/engines/engine_table.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
 // A run hands their experiments an Environment as its host (experiments/engines/environment.h).
-std::vector<verify::Kind> all_kinds();
+// `engines`: the names that a spec may say.
+std::vector<verify::Kind> all_kinds(const std::vector<std::string>& engines = engine_names());
 
 }  // namespace octlm::experiments

@@ -66,7 +66,7 @@ class Ahead final : public reference::LogitSink {
 // Receives the subject's blocks; for each, lets the reference catch up, and compares.
 class LockStep final : public reference::LogitSink {
  public:
-  explicit LockStep(reference::LogitSession& reference) : reference_(reference) {}
+  explicit LockStep(reference::LogitPass& reference) : reference_(reference) {}
 
   void receive(const reference::LogitBlock& block) override {
     const auto start = Clock::now();
@@ -104,7 +104,7 @@ class LockStep final : public reference::LogitSink {
   const verify::RowComparison& metrics() const { return metrics_; }
 
  private:
-  reference::LogitSession& reference_;
+  reference::LogitPass& reference_;
   Ahead ahead_;
   verify::RowComparison metrics_;
   std::size_t compared_ = 0;
@@ -126,18 +126,13 @@ nlohmann::json calls_json(const std::vector<reference::ForwardCall>& calls) {
   return list;
 }
 
-// "chunked" of "chunked:7"; the others are their own kind.
-std::string kind_of(const reference::Path& path) {
-  return path.text().starts_with("chunked:") ? "chunked" : path.text();
-}
-
 std::optional<verify::NotRun> unsupported(const LogitSide& side) {
   const reference::Path& path = side.request.path;
   if (!path.calls(std::ssize(side.request.token_ids))) {
     return verify::NotRun{path.text() + " has nothing to do for one position"};
   }
   const auto paths = side.engine.capabilities().paths;
-  if (std::ranges::find(paths, kind_of(path)) == paths.end()) {
+  if (std::ranges::find(paths, path.kind()) == paths.end()) {
     return verify::NotRun{"unsupported: " + side.engine.description().engine + " has no path " +
                           path.text()};
   }
@@ -152,12 +147,12 @@ std::optional<verify::NotRun> unsupported(const LogitSide& subject, const LogitS
 }
 
 verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& reference) {
-  const auto reference_session = reference.engine.start(reference.request);
-  const auto subject_session = subject.engine.start(subject.request);
-  LockStep lock_step(*reference_session);
+  const auto reference_pass = reference.engine.start(reference.request);
+  const auto subject_pass = subject.engine.start(subject.request);
+  LockStep lock_step(*reference_pass);
 
   const auto start = Clock::now();
-  while (subject_session->advance(lock_step)) {
+  while (subject_pass->advance(lock_step)) {
   }
   const double subject_seconds = seconds_since(start) - lock_step.inside_seconds();
 
@@ -168,7 +163,7 @@ verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& re
   }
   // Nothing may come after the last row: a reference that computed more saw another sequence.
   Ahead rest;
-  while (reference_session->advance(rest)) {
+  while (reference_pass->advance(rest)) {
   }
   if (lock_step.left_over() + rest.rows() != 0) {
     throw std::runtime_error("the reference delivers positions that the subject does not");
@@ -181,8 +176,8 @@ verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& re
   record["reference"] = side_json(reference.engine.description());
   record["positions"] = lock_step.compared();
   record["token_ids_sha256"] = reference::sha256_of_ids(subject.request.token_ids);
-  record["calls"] = {{"subject", calls_json(subject_session->calls())},
-                     {"reference", calls_json(reference_session->calls())}};
+  record["calls"] = {{"subject", calls_json(subject_pass->calls())},
+                     {"reference", calls_json(reference_pass->calls())}};
   if (const auto worst = lock_step.metrics().worst()) {
     record["worst"] = verify::place_json(*worst, "token_id");
   }

@@ -19,10 +19,10 @@ class LogitParity final : public ModelExperiment {
     reference::Path path;
   };
 
-  explicit LogitParity(const verify::Spec& spec)
+  LogitParity(const verify::Spec& spec, const std::vector<std::string>& engines)
       : model_(read_model(spec.part("model"))),
-        reference_(read_reference(spec.part("reference"))),
-        subject_(read_subject(spec.part("subject"))),
+        reference_(read_reference(spec.part("reference"), engines)),
+        subject_(read_subject(spec.part("subject"), engines)),
         cases_(read_token_cases(spec.part("cases"))) {
     for (const std::string& device : subject_.devices) {
       for (std::size_t i = 0; i < cases_.size(); ++i) {
@@ -119,13 +119,13 @@ nlohmann::ordered_json start(const std::string& checkpoint) {
 
 }  // namespace
 
-verify::Kind logit_parity() {
+verify::Kind logit_parity(const std::vector<std::string>& engines) {
   return {.name = "logit_parity",
           .summary = "every logit at every position against the reference, on every path",
           .role = verify::Role::kParity,
           .faults = fault_names(),
           .parts = {"model", "reference", "subject", "cases"},
-          .read = [](const verify::Spec& spec) { return std::make_unique<LogitParity>(spec); },
+          .read = [engines](const verify::Spec& spec) { return std::make_unique<LogitParity>(spec, engines); },
           .files = files_of_token_cases,
           .start = start};
 }

@@ -2,10 +2,15 @@
 // every path? The reference always takes the whole sequence in one pass without a cache.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "experiments/engines/engine_table.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-verify::Kind logit_parity();
+// `engines`: the names that a spec may say.
+verify::Kind logit_parity(const std::vector<std::string>& engines = engine_names());
 
 }  // namespace octlm::experiments

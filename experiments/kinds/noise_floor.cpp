@@ -54,9 +54,9 @@ class NoiseFloor final : public ModelExperiment {
   };
 
   // The plan goes variant by variant, so that its engine is opened once.
-  explicit NoiseFloor(const verify::Spec& spec)
+  NoiseFloor(const verify::Spec& spec, const std::vector<std::string>& engines)
       : model_(read_model(spec.part("model"))),
-        reference_(read_reference(spec.part("reference"))),
+        reference_(read_reference(spec.part("reference"), engines)),
         cases_(read_token_cases(spec.part("cases"))) {
     spec.part("parameters").object([&](ObjectReader& members) {
       devices_ = read_devices(members.required("devices"));
@@ -227,12 +227,12 @@ nlohmann::ordered_json start(const std::string& checkpoint) {
 
 }  // namespace
 
-verify::Kind noise_floor() {
+verify::Kind noise_floor(const std::vector<std::string>& engines) {
   return {.name = "noise_floor",
           .summary = "the reference against itself: other attention, other paths, other threads",
           .role = verify::Role::kNoiseFloor,
           .parts = {"model", "reference", "cases", "parameters"},
-          .read = [](const verify::Spec& spec) { return std::make_unique<NoiseFloor>(spec); },
+          .read = [engines](const verify::Spec& spec) { return std::make_unique<NoiseFloor>(spec, engines); },
           .files = files_of_token_cases,
           .start = start};
 }

@@ -9,10 +9,15 @@
 // A comparison's path is its variant's name. Needs the live reference: a recording has no variants.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "experiments/engines/engine_table.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-verify::Kind noise_floor();
+// `engines`: the names that a spec may say.
+verify::Kind noise_floor(const std::vector<std::string>& engines = engine_names());
 
 }  // namespace octlm::experiments

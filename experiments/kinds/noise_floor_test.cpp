@@ -44,9 +44,9 @@ struct FakeMachine {
     reference::Capabilities capabilities() const override { return engine.capabilities(); }
     std::int64_t vocab_size() const override { return engine.vocab_size(); }
     std::int64_t max_positions() const override { return engine.max_positions(); }
-    std::unique_ptr<reference::LogitSession> start(
-        const reference::LogitRequest& request) override {
-      return engine.start(request);
+    std::unique_ptr<reference::Session> open_session(
+        const reference::SessionOptions& options) override {
+      return engine.open_session(options);
     }
   };
 

@@ -123,10 +123,10 @@ reference::Path read_path(const Reader& reader) {
   }
 }
 
-SubjectPart read_subject(const Reader& reader) {
+SubjectPart read_subject(const Reader& reader, const std::vector<std::string>& engines) {
   SubjectPart subject;
   reader.object([&](ObjectReader& members) {
-    subject.engine = members.required("engine").one_of({"octlm"});
+    subject.engine = members.required("engine").one_of(engines);
     subject.dtype = members.required("dtype").one_of(kDtypes);
     subject.devices = read_devices(members.required("devices"));
     subject.paths = read_paths(members.required("paths"));
@@ -134,10 +134,10 @@ SubjectPart read_subject(const Reader& reader) {
   return subject;
 }
 
-ReferencePart read_reference(const Reader& reader) {
+ReferencePart read_reference(const Reader& reader, const std::vector<std::string>& engines) {
   ReferencePart reference;
   reader.object([&](ObjectReader& members) {
-    reference.engine = members.required("engine").one_of({"transformers"});
+    reference.engine = members.required("engine").one_of(engines);
     reference.attention = members.required("attention").one_of({"eager", "sdpa"});
     reference.dtype = members.required("dtype").one_of({"float32"});
     reference.tf32 = members.required("tf32").boolean();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/engines/engine_table.h"
 #include "experiments/engines/environment.h"
 #include "experiments/kinds/prompt_files.h"
 #include "formats/error.h"
@@ -22,27 +23,29 @@ namespace octlm::experiments {
 ModelReference read_model(const formats::Reader& reader);
 
 struct SubjectPart {
-  std::string engine;  // "octlm"
+  std::string engine;  // a name of the table of engines
   std::string dtype;
   std::vector<std::string> devices;
   std::vector<reference::Path> paths;
 };
 
-// {"engine", "dtype", "devices": [...], "paths": [...]}
-SubjectPart read_subject(const formats::Reader& reader);
+// {"engine", "dtype", "devices": [...], "paths": [...]}; `engines` are the names it may say.
+SubjectPart read_subject(const formats::Reader& reader,
+                         const std::vector<std::string>& engines = engine_names());
 // Parts of it, where they stand elsewhere.
 std::vector<std::string> read_devices(const formats::Reader& reader);
 reference::Path read_path(const formats::Reader& reader);
 
 struct ReferencePart {
-  std::string engine;     // "transformers"
+  std::string engine;     // a name of the table of engines
   std::string attention;  // "eager", "sdpa"
   std::string dtype;
   bool tf32 = false;
 };
 
 // {"engine", "attention", "dtype", "tf32"}
-ReferencePart read_reference(const formats::Reader& reader);
+ReferencePart read_reference(const formats::Reader& reader,
+                             const std::vector<std::string>& engines = engine_names());
 
 struct TokenCase {
   std::string name;

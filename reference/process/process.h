@@ -1,10 +1,11 @@
 // A program of the user's as an engine: anything that speaks the `logits` filter
 // (docs/logits-filter.md) can stand where our decoder does.
 //
-// It is started once to ask what it can do, and then once for every pass: with one line on stdin,
-// one answer expected on stdout and one tensor in the file. So nothing is carried from one
-// comparison to the next, and a crash costs one of them. It pays for that by loading its checkpoint
-// each time.
+// It is started once to ask what it can do. One that says that it has sessions is then started once
+// more and stays: one line for every append, and its checkpoint is loaded before the first. Any
+// other is started for every pass, with one line on stdin, one answer expected on stdout and one
+// tensor in the file; it pays for that by loading its checkpoint each time, and nothing but the path
+// on its command line says how to split. Either way a crash costs one comparison.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +30,15 @@ struct ProcessOptions {
 };
 
 // Starts the program, reads its line of capabilities and ends it. Throws std::runtime_error that
-// names the command, what went wrong, and the end of its stderr; so do start() and advance() of a
-// session. Whether dtype, device and a path are among capabilities() is the caller's to look at. A
-// session's calls() are those the program reported, empty when it does not; a report that
-// contradicts the path is an error. Logits are read from the file in blocks of up to 48 MiB.
-// peak_bytes() is the largest resident set of a pass so far.
+// names the command, what went wrong, and the end of its stderr; so do open_session(), deliver(),
+// start() and advance(). A program that has ended, or broke a limit or the protocol, is gone; the
+// next session starts another. Whether dtype, device and a path are among capabilities() is the
+// caller's to look at. Calls are those the program reported, empty when it does not; a report that
+// contradicts what was asked is an error. Logits are read from the file in blocks of up to 48 MiB.
+// peak_bytes() is the largest resident set so far.
+//
+// description().settings: command, version, dtype, device; session; seconds_include_loading, false
+// for a program that stays; load_s, of such a one, from its start to its word that it is ready.
 std::unique_ptr<Engine> make_process(const ProcessOptions& options);
 
 // What is wrong with the program of `command`, before anything is run: it is not there, or may not

@@ -21,12 +21,14 @@ using formats::testing::TemporaryFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::keep;
+using testing::KeepingSink;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr std::int64_t kVocab = 5;
 
 // The program's words, and the functions that its last lines are made of.
-constexpr const char* kPrelude = R"(#!/bin/sh
+constexpr const char* kPrelude = R"sh(#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >> "$here/started"
 while [ $# -gt 0 ]; do
@@ -34,6 +36,7 @@ while [ $# -gt 0 ]; do
     --out) out="$2"; shift ;;
     --path) path="$2"; shift ;;
     --model) model="$2"; shift ;;
+    --session) session=1 ;;
   esac
   shift
 done
@@ -44,7 +47,28 @@ greet() {
 request() { read -r line || exit 0; echo "$line" >> "$here/requests"; }
 tensor() { cp "$here/$1.safetensors" "$out"; }
 reply() { echo "{\"name\": \"logits.0\", \"shape\": [3, 5]$1}"; }
-)";
+
+# Of a session: greets, is ready, and answers each line with as many rows as it asks for. "$1" is
+# done before it is ready, "$2" with each line before its answer.
+value() { echo "$line" | sed "s/.*\"$1\":\"\?\([^]\"}]*\).*/\1/; s/^\[//"; }
+count() { echo "$1" | tr ',' '\n' | wc -l; }
+serve() {
+  greet | sed 's/}/, "session": true}/'
+  [ -n "$session" ] || exit 0
+  echo loaded >> "$here/loads"
+  eval "$1"
+  echo '{"ready": true}'
+  while read -r line; do
+    echo "$line" | sed 's/"out":"[^"]*\//"out":"/' >> "$here/requests"
+    out=$(value out); keep=$(value keep | tr -dc 0-9); n=$(count "$(value ids)"); rows=$n
+    case "$line" in *positions*) rows=$(count "$(value positions)") ;; esac
+    calls=", \"calls\": [[$keep, $n]]"
+    eval "$2"
+    cp "$here/rows$rows.safetensors" "$out"
+    echo "{\"name\": \"logits.0\", \"shape\": [$rows, 5]$calls}"
+  done
+}
+)sh";
 
 class Process : public ::testing::Test {
  protected:
@@ -59,6 +83,8 @@ class Process : public ::testing::Test {
     write_tensor("good", "logits.0", 3, kVocab);
     write_tensor("short", "logits.0", 2, kVocab);
     write_tensor("other", "logits.1", 3, kVocab);
+    for (const int rows : {1, 2, 3})
+      write_tensor("rows" + std::to_string(rows), "logits.0", rows, kVocab);
   }
   ~Process() override {
     EXPECT_TRUE(fs::is_empty(scratch_)) << "temporary files were left";
@@ -283,6 +309,175 @@ TEST_F(Process, ARequestThatNoEngineTakesIsRefusedBeforeAnythingIsStarted) {
   EXPECT_THROW(engine->start({std::vector<std::int32_t>(17, 1), Path::full(), {}}),
                std::invalid_argument);
   EXPECT_THROW(engine->start({{1}, Path::parse("cached:half"), {}}), std::invalid_argument);
+}
+
+// --- Programs that stay
+
+TEST_F(Process, AProgramWithSessionsIsLoadedOnceForManyPasses) {
+  const auto engine = open("serve");
+  EXPECT_EQ(text_of("loads"), "") << "what it can do is asked before anything is loaded";
+  for (int pass = 0; pass < 3; ++pass) {
+    std::vector<ForwardCall> calls;
+    const auto kept = keep(*engine, request(), &calls);
+    EXPECT_THAT(kept.positions, ElementsAre(0, 1, 2));
+    ASSERT_EQ(kept.logits.size(), 15U);
+    EXPECT_EQ(kept.logits[14], 14.0F);
+    EXPECT_EQ(calls, (std::vector<ForwardCall>{{0, 3}}));
+  }
+  EXPECT_EQ(text_of("loads"), "loaded\n");
+  EXPECT_THAT(text_of("started"), HasSubstr("first argument --model " + options.folder.string() +
+                                            " --dtype float32 --device cpu --session "
+                                            "--capabilities\n"));
+  EXPECT_THAT(text_of("requests"), StartsWith("{\"capacity\":3,\"ids\":[1,2,3],\"keep\":0,\"out\":"
+                                              "\"logits.safetensors\"}\n"));
+  EXPECT_GT(engine->peak_bytes(), 0);
+  const auto settings = engine->description().settings;
+  EXPECT_EQ(settings.at("version"), "7");
+  EXPECT_EQ(settings.at("session"), true);
+}
+
+// Loading is over when a pass starts, so that the time of a pass does not hold it; and a program
+// that is started for each pass says that its own does.
+TEST_F(Process, LoadingIsToldApart) {
+  const auto engine = open("serve 'sleep 0.2; echo yes > \"$here/ready\"'");
+  const auto pass = engine->start(request());
+  EXPECT_EQ(text_of("ready"), "yes\n");
+  EXPECT_EQ(text_of("requests"), "") << "nothing has been asked yet";
+  const auto settings = engine->description().settings;
+  EXPECT_GE(settings.at("load_s").get<double>(), 0.2);
+  EXPECT_EQ(settings.at("seconds_include_loading"), false);
+  const auto other = open("greet; request; tensor good; reply")->description().settings;
+  EXPECT_EQ(other.at("seconds_include_loading"), true);
+  EXPECT_EQ(other.contains("load_s"), false);
+}
+
+TEST_F(Process, APathIsALineForEachCall) {
+  const auto engine = open("serve");
+  std::vector<ForwardCall> calls;
+  const auto kept = keep(*engine, request("cached:half"), &calls);
+  EXPECT_THAT(kept.positions, ElementsAre(0, 1, 2));
+  EXPECT_EQ(calls, (std::vector<ForwardCall>{{0, 1}, {1, 2}}));
+  EXPECT_EQ(text_of("requests"),
+            "{\"capacity\":3,\"ids\":[1],\"keep\":0,\"out\":\"logits.safetensors\"}\n"
+            "{\"ids\":[2,3],\"keep\":1,\"out\":\"logits.safetensors\"}\n");
+  EXPECT_THROW(engine->start(request("chunked:1")), std::invalid_argument) << "it has no such path";
+}
+
+TEST_F(Process, ASessionIsAppendedToAndCropped) {
+  const auto engine = open("serve");
+  const auto session = engine->open_session({});
+  KeepingSink sink;
+  const std::vector<std::int32_t> three = {1, 2, 3}, one = {4}, bad = {5};
+  const std::vector<std::int64_t> last = {2}, next = {1};
+  session->append(three, last, sink);
+  EXPECT_THAT(sink.positions, ElementsAre(2)) << "the last row alone";
+  session->crop(1);
+  EXPECT_THROW(session->append(bad, {}, sink), std::invalid_argument);
+  EXPECT_EQ(session->length(), 1);
+  session->append(one, next, sink);
+  EXPECT_EQ(session->length(), 2);
+  session->append(one, {}, sink);
+  EXPECT_THAT(sink.positions, ElementsAre(2, 1)) << "of the last append nothing was wanted";
+  EXPECT_THAT(text_of("requests"), HasSubstr("\"ids\":[4],\"keep\":1"));
+  EXPECT_THAT(text_of("requests"), HasSubstr("\"ids\":[4],\"keep\":2"));
+}
+
+// A request that does not fit the pipe at once.
+TEST_F(Process, ALongPromptIsWrittenWhileTheProgramReads) {
+  options.max_positions = 0;
+  const auto engine = open("serve 'sleep 0.3'");
+  const LogitRequest longer{std::vector<std::int32_t>(60000, 1), Path::full(), {7, 59999}};
+  EXPECT_THAT(keep(*engine, longer).positions, ElementsAre(7, 59999));
+}
+
+TEST_F(Process, SequencesAtTheSameTimeHaveTheirOwnPrograms) {
+  const auto engine = open("serve");
+  const auto first = engine->start(request("cached:half"));
+  {
+    KeepingSink a, b;
+    const auto second = engine->start(request());
+    EXPECT_TRUE(first->advance(a));
+    EXPECT_TRUE(second->advance(b));
+    EXPECT_TRUE(first->advance(a));
+    EXPECT_THAT(a.positions, ElementsAre(0, 1, 2));
+  }
+  keep(*engine, request());
+  EXPECT_EQ(text_of("loads"), "loaded\nloaded\n") << "the one that is free serves the third";
+}
+
+// Each costs its own comparison; what is broken is started anew, a refusal breaks nothing.
+TEST_F(Process, WhatGoesWrongInASessionCostsOnePass) {
+  struct Case {
+    const char *does, *says;
+    bool restarts;
+  };
+  options.silence_s = 2;
+  for (const Case& item : std::vector<Case>{
+           {"echo out of memory >&2; kill -SEGV $$",
+            "ended with signal 11 (Segmentation fault) before its answer; its stderr ends: out of "
+            "memory",
+            true},
+           {"exit 0", "ended before its answer", true},
+           {"sleep 60", "no sign of life for 2 s", true},
+           {"echo nonsense; continue", "its answer \"nonsense\"", true},
+           {"calls=\", \\\"calls\\\": [[0, 2]]\"", "calls", true},
+           {"rows=2", "expected the shape [3, 5]", true},
+           {"echo again", "its answer \"again\"", true},
+           {"echo; continue", "its answer", true},
+           {"head -c 5000000 /dev/zero", "more than 4 MiB", true},
+           {"yes help >&2", "more than the", true},
+           {"echo \"{\\\"error\\\": \\\"too long\\\"}\"; continue",
+            "it refuses the request: too long", false}}) {
+    fs::remove(home_ / "loads");
+    const auto engine =
+        open("serve '' 'case \"$(value ids)\" in *4*) " + std::string(item.does) + " ;; esac'");
+    keep(*engine, request());
+    try {
+      keep(*engine, {{4, 2, 3}, Path::full(), {}});
+      ADD_FAILURE() << "no error: " << item.does;
+    } catch (const std::runtime_error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(item.says)) << item.does;
+      EXPECT_THAT(error.what(), HasSubstr("engine first argument"));
+      EXPECT_THAT(error.what(), Not(HasSubstr(scratch_.string())));
+    }
+    EXPECT_EQ(keep(*engine, request()).positions.size(), 3U) << item.does;
+    EXPECT_EQ(text_of("loads"), item.restarts ? "loaded\nloaded\n" : "loaded\n") << item.does;
+  }
+}
+
+TEST_F(Process, ASecondLineIsSeenBeforeTheNextRequest) {
+  const auto engine =
+      open("serve '' 'case \"$(value ids)\" in *4*) (sleep 0.2; echo more) & ;; esac'");
+  keep(*engine, {{4, 2, 3}, Path::full(), {}});
+  usleep(600000);
+  try {
+    keep(*engine, request());
+    ADD_FAILURE() << "no error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("more lines than one answer: \"more\""));
+  }
+}
+
+TEST_F(Process, AProgramThatDoesNotLoadIsAnErrorOfThePass) {
+  options.silence_s = 2;
+  for (const auto& [does, says] : std::vector<std::pair<std::string, std::string>>{
+           {"echo no weights >&2; exit 3",
+            "exit code 3 before its line that it is ready; its "
+            "stderr ends: no weights"},
+           {"echo loading", "its second line \"loading\", where {\"ready\": true} belongs"},
+           {"sleep 60", "no sign of life"}}) {
+    const auto engine = open("serve '" + does + "'");
+    try {
+      engine->start(request());
+      ADD_FAILURE() << "no error: " << does;
+    } catch (const std::runtime_error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(says));
+    }
+  }
+  EXPECT_THAT(error_of("greet | sed \"s/}/, \\\"session\\\": 1}/\""),
+              HasSubstr("\"session\" is not true or false"));
+  EXPECT_THROW(open("greet; request; tensor good; reply")->open_session({}), std::invalid_argument)
+      << "it does not say that it has any";
 }
 
 TEST_F(Process, AProgramThatIsNotThere) {

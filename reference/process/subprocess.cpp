@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -33,18 +35,6 @@ std::string seconds_text(double seconds) {
   std::ostringstream text;
   text << seconds << " s";
   return text.str();
-}
-
-std::int64_t folder_bytes(const fs::path& folder) {
-  std::int64_t sum = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator file(folder, error), end; !error && file != end;
-       file.increment(error)) {
-    std::error_code gone;
-    const auto size = file->is_symlink(gone) ? 0 : file->file_size(gone);
-    if (!gone) sum += static_cast<std::int64_t>(size);
-  }
-  return sum;
 }
 
 // What posix_spawn is told; freed whatever happens.
@@ -80,6 +70,18 @@ struct SpawnPlan {
 };
 
 }  // namespace
+
+std::int64_t folder_bytes(const fs::path& folder) {
+  std::int64_t sum = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error)) {
+    std::error_code gone;
+    const auto size = file->is_symlink(gone) ? 0 : file->file_size(gone);
+    if (!gone) sum += static_cast<std::int64_t>(size);
+  }
+  return sum;
+}
 
 ScratchFolder::ScratchFolder() {
   std::string name = (fs::temp_directory_path() / "octlm-subject-XXXXXX").string();
@@ -125,11 +127,12 @@ bool Subprocess::poll() {
   return ended_ = true;
 }
 
-bool Subprocess::wait(const SubprocessLimits& limits, const std::function<bool()>& enough) {
+bool Subprocess::wait(const SubprocessLimits& limits, const std::function<bool()>& enough,
+                      const std::function<void(milliseconds)>& pause) {
   const auto start = Clock::now();
   auto sign_of_life = start;
   std::int64_t bytes = -1;
-  for (milliseconds pause{1}; !poll(); pause = std::min(pause * 2, milliseconds(20))) {
+  for (milliseconds time{1}; !poll(); time = std::min(time * 2, milliseconds(20))) {
     const std::int64_t now = folder_bytes(folder_);
     if (std::exchange(bytes, now) != now) sign_of_life = Clock::now();
     std::string broken;
@@ -146,7 +149,11 @@ bool Subprocess::wait(const SubprocessLimits& limits, const std::function<bool()
       throw std::runtime_error(broken + " and was stopped");
     }
     if (enough && enough()) return false;
-    std::this_thread::sleep_for(pause);
+    if (pause) {
+      pause(time);
+    } else {
+      std::this_thread::sleep_for(time);
+    }
   }
   return true;
 }
@@ -160,6 +167,15 @@ void Subprocess::end() {
   }
   kill(-pid_, SIGKILL);
   while (!poll()) std::this_thread::sleep_for(milliseconds(1));
+}
+
+std::int64_t Subprocess::peak_bytes() const {
+  if (ended_) return peak_bytes_;
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(status, line);) {  // "VmHWM:   12345 kB"
+    if (line.starts_with("VmHWM:")) return 1024 * std::atoll(line.c_str() + 6);
+  }
+  return 0;
 }
 
 std::string Subprocess::failure() const {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -32,8 +33,12 @@ struct SubprocessLimits {
   std::int64_t folder_bytes = std::int64_t{64} << 20;  // all files of its folder together
 };
 
+// Bytes of all files in a folder, as far as they can be seen.
+std::int64_t folder_bytes(const std::filesystem::path& folder);
+
 // Runs in a process group of its own. `stdin`, `stdout` and `stderr` are files in `folder`, so that
-// neither side can block the other; the first must be there. What it starts itself ends with it.
+// neither side can block the other; the first must be there. Either may be a FIFO instead, open
+// for the other direction (conversation.h). What it starts itself ends with it.
 class Subprocess {
  public:
   // argv[0] is looked up on PATH. Throws std::runtime_error when it cannot be started.
@@ -43,16 +48,18 @@ class Subprocess {
   Subprocess& operator=(const Subprocess&) = delete;
 
   // Waits until it has ended (true) or `enough` says so (false; it runs on). Throws
-  // std::runtime_error when a limit is passed; it has been ended then.
-  bool wait(const SubprocessLimits& limits, const std::function<bool()>& enough = {});
+  // std::runtime_error when a limit is passed; it has been ended then. Between two looks it sleeps,
+  // or does `pause`, which returns after no more than the time given.
+  bool wait(const SubprocessLimits& limits, const std::function<bool()>& enough = {},
+            const std::function<void(std::chrono::milliseconds)>& pause = {});
   // Ends the group: SIGTERM, two seconds, SIGKILL. Nothing when it has ended.
   void end();
 
   // "" when it ended with exit code 0; else "exit code 3", "signal 11 (Segmentation fault)".
   // REQUIRES: ended.
   std::string failure() const;
-  // Its resident set at the highest; 0 until it ended.
-  std::int64_t peak_bytes() const { return peak_bytes_; }
+  // Its resident set at the highest so far; 0 when that cannot be read.
+  std::int64_t peak_bytes() const;
 
  private:
   bool poll();

@@ -1,6 +1,7 @@
 #include "reference/recorded/recorded.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -39,14 +40,14 @@ void check_key(const std::filesystem::path& folder, const RecordingKey& found,
   }
 }
 
-class RecordedSession final : public LogitSession {
+// The rows of one case, read a block at a time.
+class RecordedRows {
  public:
-  RecordedSession(const std::filesystem::path& folder, const RecordedCase& recorded,
-                  std::int64_t vocab, std::vector<std::int64_t> wanted)
+  RecordedRows(const std::filesystem::path& folder, const RecordedCase& recorded,
+               std::int64_t vocab, std::span<const std::int64_t> wanted)
       : reader_(folder / recorded.file),
         tensor_(reader_.tensor(recorded.tensor)),
-        recorded_(recorded.calls),
-        wanted_(std::move(wanted)),
+        wanted_(wanted.begin(), wanted.end()),
         rows_per_block_(std::max<std::int64_t>(1, kBlockBytes / (4 * vocab))) {
     if (tensor_.vocab != vocab ||
         tensor_.positions != static_cast<std::int64_t>(recorded.token_ids.size())) {
@@ -55,9 +56,8 @@ class RecordedSession final : public LogitSession {
     }
   }
 
-  bool advance(LogitSink& sink) override {
+  bool deliver(LogitSink& sink) {
     if (delivered_ == wanted_.size()) return false;
-    calls_ = recorded_;
     const auto left = static_cast<std::int64_t>(wanted_.size() - delivered_);
     const auto count = static_cast<std::size_t>(std::min(rows_per_block_, left));
     const auto positions = std::span(wanted_).subspan(delivered_, count);
@@ -74,64 +74,120 @@ class RecordedSession final : public LogitSession {
     return true;
   }
 
-  const std::vector<ForwardCall>& calls() const override { return calls_; }
-
  private:
   LogitsReader reader_;
   LogitsReader::Tensor tensor_;
-  std::vector<ForwardCall> recorded_;
-  std::vector<ForwardCall> calls_;
   std::vector<std::int64_t> wanted_;
   std::size_t delivered_ = 0;
   std::int64_t rows_per_block_;
   std::vector<float> rows_;
 };
 
-class RecordedEngine final : public Engine {
- public:
-  RecordedEngine(std::filesystem::path folder, RecordingManifest manifest)
-      : folder_(std::move(folder)), manifest_(std::move(manifest)) {}
+// What a recording answers for: its cases, whole, and its files as they were written.
+struct Recording {
+  std::filesystem::path folder;
+  RecordingManifest manifest;
+  std::set<std::string> checked;  // files whose bytes were checked
 
-  EngineDescription description() const override { return manifest_.producer; }
-  Capabilities capabilities() const override { return {{manifest_.key.dtype}, {"cpu"}, {"full"}}; }
-  std::int64_t vocab_size() const override { return manifest_.vocab_size; }
-  std::int64_t max_positions() const override { return manifest_.max_positions; }
-  std::int64_t peak_bytes() const override { return kBlockBytes; }  // a block of rows per session
-
-  std::unique_ptr<LogitSession> start(const LogitRequest& request) override {
-    check_request(request, manifest_.vocab_size, manifest_.max_positions);
-    if (request.path.text() != "full") {
-      throw std::invalid_argument("[recorded] logits were recorded on the path full, not " +
-                                  request.path.text());
+  const RecordedCase& find(std::span<const std::int32_t> token_ids) const {
+    for (const RecordedCase& recorded : manifest.cases) {
+      if (std::ranges::equal(recorded.token_ids, token_ids)) return recorded;
     }
-    const RecordedCase& recorded = find(request.token_ids);
-    check_bytes(recorded);
-    return std::make_unique<RecordedSession>(folder_, recorded, manifest_.vocab_size,
-                                             wanted_positions(request));
-  }
-
- private:
-  const RecordedCase& find(const std::vector<std::int32_t>& token_ids) const {
-    for (const RecordedCase& recorded : manifest_.cases) {
-      if (recorded.token_ids == token_ids) return recorded;
-    }
-    refuse(folder_, "has no logits for these " + std::to_string(token_ids.size()) +
-                        " token ids (sha256 " + sha256_of_ids(token_ids) + "); it holds " +
-                        std::to_string(manifest_.cases.size()) + " other cases");
+    refuse(folder, "has no logits for these " + std::to_string(token_ids.size()) +
+                       " token ids (sha256 " + sha256_of_ids(token_ids) + "); it holds " +
+                       std::to_string(manifest.cases.size()) + " other cases");
   }
 
   void check_bytes(const RecordedCase& recorded) {
-    if (!checked_.insert(recorded.file).second) return;
-    if (formats::sha256_file(folder_ / recorded.file) != recorded.file_sha256) {
-      checked_.erase(recorded.file);
-      refuse(folder_,
+    if (!checked.insert(recorded.file).second) return;
+    if (formats::sha256_file(folder / recorded.file) != recorded.file_sha256) {
+      checked.erase(recorded.file);
+      refuse(folder,
              recorded.file + " does not have the sha256 of the manifest: it was changed or torn");
     }
   }
+};
 
-  std::filesystem::path folder_;
-  RecordingManifest manifest_;
-  std::set<std::string> checked_;  // files whose bytes were checked
+// Appended to as it was recorded and in no other way: one case, whole, to an empty session.
+class RecordedSession final : public Session {
+ public:
+  RecordedSession(std::shared_ptr<Recording> recording, std::int64_t capacity)
+      : recording_(std::move(recording)), capacity_(capacity) {}
+
+  void begin(std::span<const std::int32_t> ids, std::span<const std::int64_t> wanted) override {
+    check_delivered(rows_.has_value());
+    const RecordingManifest& manifest = recording_->manifest;
+    check_append(ids, wanted, length_, manifest.vocab_size, capacity_);
+    if (length_ > 0) {
+      throw std::invalid_argument(
+          "[recorded] a recording holds whole sequences: nothing can be "
+          "appended to the " +
+          std::to_string(length_) + " positions of this one");
+    }
+    const RecordedCase& recorded = recording_->find(ids);
+    recording_->check_bytes(recorded);
+    rows_.emplace(recording_->folder, recorded, manifest.vocab_size, wanted);
+    begun_ = &recorded;
+  }
+
+  bool deliver(LogitSink& sink) override {
+    if (!rows_) return false;
+    try {
+      if (rows_->deliver(sink)) return true;
+    } catch (...) {
+      rows_.reset();
+      throw;
+    }
+    calls_.insert(calls_.end(), begun_->calls.begin(), begun_->calls.end());
+    length_ = std::ssize(begun_->token_ids);
+    rows_.reset();
+    return false;
+  }
+
+  void crop(std::int64_t length) override {
+    check_delivered(rows_.has_value());
+    check_crop(length, length_);
+    if (length != 0 && length != length_) {
+      throw std::invalid_argument(
+          "[recorded] a recording holds whole sequences: this one cannot "
+          "be cropped but to 0");
+    }
+    length_ = length;
+  }
+
+  std::int64_t length() const override { return length_; }
+  const std::vector<ForwardCall>& calls() const override { return calls_; }
+
+ private:
+  std::shared_ptr<Recording> recording_;
+  std::int64_t capacity_;
+  std::int64_t length_ = 0;
+  std::vector<ForwardCall> calls_;
+  std::optional<RecordedRows> rows_;  // of the append under way
+  const RecordedCase* begun_ = nullptr;
+};
+
+class RecordedEngine final : public Engine {
+ public:
+  RecordedEngine(std::filesystem::path folder, RecordingManifest manifest)
+      : recording_(
+            std::make_shared<Recording>(Recording{std::move(folder), std::move(manifest), {}})) {}
+
+  EngineDescription description() const override { return recording_->manifest.producer; }
+  Capabilities capabilities() const override {
+    return {.dtypes = {recording_->manifest.key.dtype}, .devices = {"cpu"}, .paths = {"full"}};
+  }
+  std::int64_t vocab_size() const override { return recording_->manifest.vocab_size; }
+  std::int64_t max_positions() const override { return recording_->manifest.max_positions; }
+  std::int64_t peak_bytes() const override { return kBlockBytes; }  // a block of rows per session
+
+  std::unique_ptr<Session> open_session(const SessionOptions& options) override {
+    return std::make_unique<RecordedSession>(recording_,
+                                             session_capacity(options, max_positions()));
+  }
+
+ private:
+  std::shared_ptr<Recording> recording_;
 };
 
 void check_settings(const EngineDescription& description, const RecordingKey& key) {
@@ -159,14 +215,14 @@ RecordedCase record_case(Engine& engine, const std::vector<std::int32_t>& token_
   recorded.token_ids_sha256 = sha256_of_ids(token_ids);
   recorded.tensor = "logits." + std::to_string(index);
   recorded.file = recorded.tensor + ".safetensors";
-  const auto session = engine.start({token_ids, Path::full(), {}});
+  const auto pass = engine.start({token_ids, Path::full(), {}});
   LogitsWriter writer(folder / recorded.file, recorded.tensor,
                       static_cast<std::int64_t>(token_ids.size()), engine.vocab_size());
   sink.writer = &writer;
-  while (session->advance(sink)) {
+  while (pass->advance(sink)) {
   }
   recorded.file_sha256 = writer.finish();
-  recorded.calls = session->calls();
+  recorded.calls = pass->calls();
   return recorded;
 }
 

@@ -10,6 +10,7 @@
 
 #include "formats/testing/temporary_folder.h"
 #include "reference/request.h"
+#include "reference/testing/fake_session.h"
 #include "reference/testing/sinks.h"
 
 namespace octlm::reference {
@@ -19,6 +20,7 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::keep;
+using testing::KeepingSink;
 
 constexpr std::int64_t kVocab = 5;
 
@@ -32,30 +34,17 @@ class FakeEngine final : public Engine {
   Capabilities capabilities() const override { return {{"float32"}, {"cpu"}, {"full"}}; }
   std::int64_t vocab_size() const override { return kVocab; }
   std::int64_t max_positions() const override { return 8; }
-  std::unique_ptr<LogitSession> start(const LogitRequest& request) override {
-    check_request(request, kVocab, 8);
-    return std::make_unique<Session>(request.token_ids);
+  std::unique_ptr<Session> open_session(const SessionOptions& options) override {
+    return std::make_unique<testing::FakeSession>(
+        testing::FakeSessionOptions{.vocab = kVocab, .capacity = session_capacity(options, 8)},
+        [](const std::vector<std::int32_t>& ids, std::int64_t position) {
+          std::vector<float> row;
+          for (std::int64_t id = 0; id < kVocab; ++id) {
+            row.push_back(static_cast<float>(ids[0] * 1000 + position * 10 + id));
+          }
+          return row;
+        });
   }
-
- private:
-  struct Session final : LogitSession {
-    explicit Session(std::vector<std::int32_t> token_ids) : ids(std::move(token_ids)) {}
-    bool advance(LogitSink& sink) override {
-      if (next == static_cast<std::int64_t>(ids.size())) return false;
-      std::vector<float> row;
-      for (std::int64_t id = 0; id < kVocab; ++id) {
-        row.push_back(static_cast<float>(ids[0] * 1000 + next * 10 + id));
-      }
-      const std::int64_t position = next++;
-      made = {{0, static_cast<std::int64_t>(ids.size())}};
-      sink.receive({std::span(&position, 1), kVocab, row.data()});
-      return true;
-    }
-    const std::vector<ForwardCall>& calls() const override { return made; }
-    std::vector<std::int32_t> ids;
-    std::vector<ForwardCall> made;
-    std::int64_t next = 0;
-  };
 };
 
 class RecordedTest : public ::testing::Test {
@@ -156,7 +145,27 @@ TEST_F(RecordedTest, HasNoLogitsForOtherIdsOrPaths) {
   EXPECT_THAT(what([&] {
                 recorded->start({{2, 2}, Path::parse("cached:every"), {}});
               }),
-              HasSubstr("path full"));
+              HasSubstr("transformers (recorded) has no path cached:every"));
+}
+
+TEST_F(RecordedTest, IsAppendedToAsItWasRecordedAndInNoOtherWay) {
+  const auto recorded = make_recorded(folder(), key_);
+  const auto session = recorded->open_session({});
+  KeepingSink sink;
+  const std::vector<std::int32_t> whole = {1, 2, 3}, half = {1, 2}, more = {2, 2};
+  const std::vector<std::int64_t> last = {2};
+  EXPECT_THAT(what([&] { session->append(half, {}, sink); }), HasSubstr("no logits for these 2"));
+  EXPECT_EQ(session->length(), 0);
+  session->append(whole, last, sink);
+  EXPECT_THAT(sink.positions, ElementsAre(2));
+  EXPECT_EQ(session->length(), 3);
+  EXPECT_EQ(session->calls(), (std::vector<ForwardCall>{{0, 3}}));
+  EXPECT_THAT(what([&] { session->append(more, {}, sink); }), HasSubstr("nothing can be appended"));
+  EXPECT_THAT(what([&] { session->crop(2); }), HasSubstr("cannot be cropped but to 0"));
+  EXPECT_EQ(session->length(), 3);
+  session->crop(0);
+  session->append(more, {}, sink);
+  EXPECT_EQ(session->length(), 2);
 }
 
 // almide/almide#2183: a golden made by the thing under test agrees with its faults.

@@ -1,4 +1,4 @@
-// A program that is not linked with libpython and opens the probe as a plug-in, its symbols local:
+// A program that is not linked with libpython and opens the probe as a plug-in, with local symbols:
 //   plugin_host PLUGIN PYTHON ACTION ...
 #include <dlfcn.h>
 

@@ -24,10 +24,10 @@ struct KeepingSink final : LogitSink {
 inline KeepingSink keep(Engine& engine, const LogitRequest& request,
                         std::vector<ForwardCall>* calls = nullptr) {
   KeepingSink sink;
-  const auto session = engine.start(request);
-  while (session->advance(sink)) {
+  const auto pass = engine.start(request);
+  while (pass->advance(sink)) {
   }
-  if (calls != nullptr) *calls = session->calls();
+  if (calls != nullptr) *calls = pass->calls();
   return sink;
 }
 

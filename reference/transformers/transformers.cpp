@@ -8,19 +8,20 @@
 #include <stdexcept>
 #include <utility>
 
+#include "reference/request.h"
 #include "reference/transformers/embedded_source.h"
 #include "reference/transformers/held.h"
 #include "reference/transformers/python.h"
 #include "reference/transformers/python_call.h"
-#include "reference/request.h"
 
 namespace octlm::reference {
 namespace {
 
 namespace py = pybind11;
 
-// Eager attention keeps [heads, n, n] scores: beyond this many positions the cache bounds them.
-constexpr std::int64_t kLongestFullCall = 2048;
+// Eager attention keeps [heads, n, n] scores: calls of no more than this many positions, through
+// the cache, bound them.
+constexpr std::int64_t kLongestCall = 2048;
 
 void check_one_of(const char* name, const std::string& value,
                   std::initializer_list<const char*> known) {
@@ -37,31 +38,84 @@ struct Rows {
   std::int64_t count = 0;
 };
 
-class TransformersSession final : public LogitSession {
+// Python's Session (transformers_reference.py) computes and holds the cache; this checks, counts,
+// and lends the rows out.
+class TransformersSession final : public Session {
  public:
-  TransformersSession(Held pass, std::vector<ForwardCall> plan, std::vector<std::int64_t> wanted,
-                      std::int64_t vocab)
-      : pass_(std::move(pass)), plan_(std::move(plan)), wanted_(std::move(wanted)), vocab_(vocab) {}
+  TransformersSession(Held session, const SessionOptions& options, std::int64_t vocab)
+      : session_(std::move(session)), options_(options), vocab_(vocab) {}
 
-  bool advance(LogitSink& sink) override {
-    const std::optional<Rows> rows =
-        with_python("computing logits with Transformers", [&] { return next_rows(); });
-    if (!rows) return false;
-    const auto positions =
-        std::span(wanted_).subspan(delivered_, static_cast<std::size_t>(rows->count));
-    delivered_ += positions.size();
-    sink.receive({positions, vocab_, rows->logits});
-    return true;
+  void begin(std::span<const std::int32_t> ids, std::span<const std::int64_t> wanted) override {
+    check_delivered(pending_);
+    check_append(ids, wanted, length_, vocab_, options_.capacity);
+    if (length_ > 0 && !options_.goes_on) {
+      throw std::invalid_argument("[transformers] the session was opened for one append");
+    }
+    plan_ = calls_for(std::ssize(ids));
+    wanted_.assign(wanted.begin(), wanted.end());
+    delivered_ = 0;
+    with_python("beginning an append with Transformers", [&] {
+      std::vector<std::pair<std::int64_t, std::int64_t>> calls;
+      for (const ForwardCall& call : plan_) calls.emplace_back(call.first_position, call.positions);
+      py::array_t<std::int64_t> array(std::ssize(ids));
+      std::copy(ids.begin(), ids.end(), array.mutable_data());
+      (*session_).attr("begin")(array, calls, wanted_);
+    });
+    pending_ = true;
+    made_before_ = made_.size();
   }
 
+  bool deliver(LogitSink& sink) override {
+    if (!pending_) return false;
+    try {
+      const std::optional<Rows> rows =
+          with_python("computing logits with Transformers", [&] { return next_rows(); });
+      if (!rows) {
+        pending_ = false;
+        length_ = plan_.back().first_position + plan_.back().positions;
+        return false;
+      }
+      const auto positions =
+          std::span(wanted_).subspan(delivered_, static_cast<std::size_t>(rows->count));
+      delivered_ += positions.size();
+      sink.receive({positions, vocab_, rows->logits});
+      return true;
+    } catch (...) {
+      take_back();
+      throw;
+    }
+  }
+
+  void crop(std::int64_t length) override {
+    check_delivered(pending_);
+    check_crop(length, length_);
+    if (length > 0 && !options_.goes_on) {
+      throw std::invalid_argument("[transformers] the session was opened for one append");
+    }
+    with_python("cropping Transformers' cache", [&] { (*session_).attr("crop")(length); });
+    length_ = length;
+  }
+
+  std::int64_t length() const override { return length_; }
   const std::vector<ForwardCall>& calls() const override { return made_; }
 
  private:
+  std::vector<ForwardCall> calls_for(std::int64_t n) const {
+    const std::int64_t most = options_.may_split ? kLongestCall : n;
+    std::vector<ForwardCall> calls;
+    for (std::int64_t done = 0; done < n; done += most) {
+      calls.push_back({length_ + done, std::min(most, n - done)});
+    }
+    return calls;
+  }
+
   std::optional<Rows> next_rows() {
     block_.reset(py::none());
-    block_.reset((*pass_).attr("advance")());
-    const auto calls_made = (*pass_).attr("calls_made").cast<std::size_t>();
-    made_.assign(plan_.begin(), plan_.begin() + static_cast<std::ptrdiff_t>(calls_made));
+    block_.reset((*session_).attr("advance")());
+    const auto calls_made = (*session_).attr("calls_made").cast<std::size_t>();
+    made_.resize(made_before_);
+    made_.insert(made_.end(), plan_.begin(),
+                 plan_.begin() + static_cast<std::ptrdiff_t>(calls_made));
     if ((*block_).is_none()) return std::nullopt;
     using Logits = py::array_t<float, py::array::c_style>;
     if (!py::isinstance<Logits>(*block_)) {
@@ -76,13 +130,25 @@ class TransformersSession final : public LogitSession {
     return Rows{logits.data(), logits.shape(0)};
   }
 
-  Held pass_;
+  void take_back() {
+    pending_ = false;
+    made_.resize(made_before_);
+    with_python("taking back an append to Transformers' cache",
+                [&] { (*session_).attr("crop")(length_); });
+  }
+
+  Held session_;
   Held block_;  // the array whose memory the sink reads
-  std::vector<ForwardCall> plan_;
+  SessionOptions options_;
+  std::int64_t vocab_;
+  std::int64_t length_ = 0;
   std::vector<ForwardCall> made_;
+  // Of the append under way: its forward calls, the calls made before it, its wanted positions.
+  bool pending_ = false;
+  std::vector<ForwardCall> plan_;
+  std::size_t made_before_ = 0;
   std::vector<std::int64_t> wanted_;
   std::size_t delivered_ = 0;
-  std::int64_t vocab_;
 };
 
 class TransformersEngine final : public Engine {
@@ -105,33 +171,17 @@ class TransformersEngine final : public Engine {
     });
   }
 
-  Capabilities capabilities() const override {
-    return {{"float32", "float16", "bfloat16"},
-            {"cpu", "cuda"},
-            {"full", "cached:half", "cached:every", "chunked"}};
-  }
+  Capabilities capabilities() const override { return transformers_capabilities(); }
 
   std::int64_t vocab_size() const override { return vocab_; }
   std::int64_t max_positions() const override { return max_positions_; }
 
-  std::unique_ptr<LogitSession> start(const LogitRequest& request) override {
-    check_request(request, vocab_, max_positions_);
-    const auto n = static_cast<std::int64_t>(request.token_ids.size());
-    const bool full = request.path.text() == "full";
-    const bool in_chunks = full && n > kLongestFullCall;
-    const Path path =
-        in_chunks ? Path::parse("chunked:" + std::to_string(kLongestFullCall)) : request.path;
-    std::vector<ForwardCall> plan = *path.calls(n);
-    std::vector<std::int64_t> wanted = wanted_positions(request);
-    Held pass = with_python("starting a pass with Transformers", [&] {
-      std::vector<std::pair<std::int64_t, std::int64_t>> calls;
-      for (const ForwardCall& call : plan) calls.emplace_back(call.first_position, call.positions);
-      py::array_t<std::int64_t> ids(n);
-      std::copy(request.token_ids.begin(), request.token_ids.end(), ids.mutable_data());
-      return Held((*engine_).attr("start")(ids, calls, wanted, !full || in_chunks));
-    });
-    return std::make_unique<TransformersSession>(std::move(pass), std::move(plan),
-                                                 std::move(wanted), vocab_);
+  std::unique_ptr<Session> open_session(const SessionOptions& options) override {
+    SessionOptions with_capacity = options;
+    with_capacity.capacity = session_capacity(options, max_positions_);
+    Held session = with_python("opening a session with Transformers",
+                               [&] { return Held((*engine_).attr("session")(options.goes_on)); });
+    return std::make_unique<TransformersSession>(std::move(session), with_capacity, vocab_);
   }
 
   std::int64_t peak_bytes() const override {
@@ -160,6 +210,13 @@ std::unique_ptr<Engine> make_transformers(const TransformersOptions& options) {
   if (options.threads < 0) throw std::invalid_argument("[transformers] threads is negative");
   start_python(options.python);
   return std::make_unique<TransformersEngine>(options);
+}
+
+Capabilities transformers_capabilities() {
+  return {.dtypes = {"float32", "float16", "bfloat16"},
+          .devices = {"cpu", "cuda"},
+          .paths = {"full", "cached:half", "cached:every", "chunked"},
+          .append = true};
 }
 
 nlohmann::json python_environment(const std::filesystem::path& python) {

@@ -20,9 +20,10 @@ struct TransformersOptions {
   bool tf32 = false;                // only a control turns it on
 };
 
-// Loads the checkpoint. Paths: full (one forward without a cache; beyond 2,048 positions through
-// the cache in chunks of 2,048, as calls() shows), cached:half, cached:every, chunked:N
-// (DynamicCache). One sequence at a time, so there is neither padding nor a mask to get wrong.
+// Loads the checkpoint. A session is a DynamicCache, or none where one append is all there will be
+// and fits one forward call. An append that may be split is made of calls of up to 2,048 positions,
+// as calls() shows: so is a long prompt on the path `full`. One sequence at a time, so there is
+// neither padding nor a mask to get wrong.
 // Logits cross without a copy, in blocks of up to 48 MiB. description().settings is read back from
 // torch and from the loaded model. peak_bytes(): see Engine.peak_bytes in
 // transformers_reference.py: a lower bound on the CPU.
@@ -34,6 +35,9 @@ struct TransformersOptions {
 // Threads: an engine and its sessions belong to one thread at a time. Lifetime: sessions may
 // outlive the engine.
 std::unique_ptr<Engine> make_transformers(const TransformersOptions& options);
+
+// What it can do, whatever the checkpoint and the machine.
+Capabilities transformers_capabilities();
 
 // For `octlm doctor`: versions of Python and of the packages, torch's threads and libraries, the
 // GPU. Never throws for a package that is missing or broken: its entry says so.

@@ -202,38 +202,50 @@ class Engine:
             return torch.cuda.max_memory_allocated()
         return self.weight_bytes + self.working_bytes
 
-    def start(self, token_ids, calls, wanted, use_cache):
-        return Pass(self, token_ids, calls, wanted, use_cache)
+    def session(self, goes_on=True):
+        return Session(self, goes_on)
 
 
-class Pass:
-    """One sequence through the model, a forward call or a block of logits at a time.
+class Session:
+    """One sequence and its cache: appended to and cropped, a forward call or a block of logits at a time.
 
-    token_ids: int64 array [n]; calls: [(first position, positions)], covering [0, n) in order;
-    wanted: the positions whose logits are delivered, ascending.
+    goes_on False: one append is all there will be, and a cache is kept only where its calls need one.
     """
 
-    def __init__(self, engine, token_ids, calls, wanted, use_cache):
+    def __init__(self, engine, goes_on):
         self.engine = engine
-        self.ids = torch.from_numpy(token_ids).unsqueeze(0).to(engine.model.device)  # [1, n]
-        self.calls = calls
-        self.calls_made = 0
-        self.wanted = wanted
-        self.delivered = 0
-        self.cache = transformers.DynamicCache(config=engine.model.config) if use_cache else None
+        self.goes_on = goes_on
+        self.cache = None
         self.first = 0      # of the last call
         self.hidden = None  # [positions of the last call, hidden], after the final norm
         self.block = None   # keeps the array that was handed over alive until the next advance
 
+    def begin(self, token_ids, calls, wanted):
+        """token_ids: int64 array, the new ones; calls: [(first position, positions)], covering them in order;
+        wanted: the positions whose logits are delivered, ascending."""
+        self.ids = torch.from_numpy(token_ids).unsqueeze(0).to(self.engine.model.device)  # [1, n]
+        self.calls = calls
+        self.calls_made = 0
+        self.wanted = wanted
+        self.delivered = 0
+        self.hidden = None
+        if self.cache is None and (self.goes_on or len(calls) > 1):
+            self.cache = transformers.DynamicCache(config=self.engine.model.config)
+
     @torch.inference_mode()
     def advance(self):
         """The next rows of logits, float32 [rows, vocab], for the wanted positions that follow those
-        delivered; None when all were. The array is valid until the next call."""
+        delivered; None when all were, and the cache holds the whole append. The array is valid until the
+        next call."""
         self.block = None
-        if self.delivered == len(self.wanted):
-            self.hidden = self.cache = None
-            return None
         self.engine.apply_settings()
+        if self.delivered == len(self.wanted):
+            while self.goes_on and self.calls_made < len(self.calls):
+                self._forward()
+            self.hidden = None
+            if not self.goes_on:
+                self.cache = None
+            return None
         while self.hidden is None or self.wanted[self.delivered] >= self.first + len(self.hidden):
             self._forward()
         end = self.first + len(self.hidden)
@@ -243,11 +255,20 @@ class Pass:
         self.delivered += len(rows)
         return self.block.numpy()
 
+    def crop(self, length):
+        """Forgets the positions from `length` on, and an append under way that goes beyond it."""
+        self.hidden = self.block = None
+        if length == 0:
+            self.cache = None
+        elif self.cache is not None:
+            self.cache.crop(length)
+
     def _forward(self):
         first, count = self.calls[self.calls_made]
+        at = first - self.calls[0][0]  # among the new ids
         self.hidden = None
         before, high_water = _resident_bytes(), _high_water_bytes()
-        output = self.engine.model.model(input_ids=self.ids[:, first:first + count], use_cache=self.cache is not None,
+        output = self.engine.model.model(input_ids=self.ids[:, at:at + count], use_cache=self.cache is not None,
                                          past_key_values=self.cache)
         self.hidden, self.first = output.last_hidden_state[0], first
         self.calls_made += 1

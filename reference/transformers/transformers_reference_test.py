@@ -38,7 +38,8 @@ def run(engine, ids, calls=None, wanted=None, use_cache=None):
     """All blocks of a pass, stacked; and the pass."""
     calls = calls or [(0, len(ids))]
     wanted = list(range(len(ids))) if wanted is None else wanted
-    one = engine.start(ids, calls, wanted, len(calls) > 1 if use_cache is None else use_cache)
+    one = engine.session(goes_on=bool(use_cache))  # a pass of several calls has a cache all the same
+    one.begin(ids, calls, wanted)
     blocks = []
     while (block := one.advance()) is not None:
         assert block.dtype == numpy.float32 and block.flags["C_CONTIGUOUS"]
@@ -108,8 +109,14 @@ def test_calls_after_the_last_wanted_position_are_not_made(engine):
     assert one.calls_made == 1
 
 
+def test_a_session_that_goes_on_makes_them_all(engine):
+    _, one = run(engine, ids_of(9), [(0, 3), (3, 3), (6, 3)], wanted=[1], use_cache=True)
+    assert one.calls_made == 3 and one.cache.get_seq_length() == 9
+
+
 def test_the_array_is_the_tensors_memory(engine):
-    one = engine.start(ids_of(5), [(0, 5)], [0, 1, 2, 3, 4], False)
+    one = engine.session(goes_on=False)
+    one.begin(ids_of(5), [(0, 5)], [0, 1, 2, 3, 4])
     block = one.advance()
     assert block.__array_interface__["data"][0] == one.block.data_ptr()
 

@@ -136,6 +136,32 @@ TEST_F(TransformersTest, LongSequencesGoThroughTheCacheInChunks) {
   EXPECT_LT(largest_difference(full, keep(*qwen3_, longer)), 2e-4);
 }
 
+// A long append is made of several calls where that is allowed, and of one where the split is what
+// is asked for.
+TEST_F(TransformersTest, ALongAppendIsSplitWhereItMayBe) {
+  const auto ids = request(2053).token_ids;
+  const std::vector<std::int64_t> wanted = {3, 2052};
+  for (const bool may_split : {true, false}) {
+    const auto session = qwen3_->open_session({.may_split = may_split});
+    KeepingSink sink;
+    session->append(std::span(ids).first(3), {}, sink);
+    session->append(std::span(ids).subspan(3), wanted, sink);
+    EXPECT_THAT(sink.positions, ElementsAre(3, 2052));
+    EXPECT_EQ(session->calls(),
+              may_split ? (Calls{{0, 3}, {3, 2048}, {2051, 2}}) : (Calls{{0, 3}, {3, 2050}}));
+  }
+}
+
+TEST_F(TransformersTest, ASessionForOneAppendTakesOne) {
+  const auto session = qwen3_->open_session({.goes_on = false});
+  KeepingSink sink;
+  const auto ids = request(4).token_ids;
+  session->append(ids, {}, sink);
+  EXPECT_THROW(session->append(ids, {}, sink), std::invalid_argument);
+  EXPECT_THROW(session->crop(2), std::invalid_argument);
+  EXPECT_EQ(session->length(), 4);
+}
+
 TEST_F(TransformersTest, SessionsDoNotDisturbEachOther) {
   const KeepingSink alone = keep(*qwen3_, request(9, "cached:every"));
   KeepingSink first, second;
