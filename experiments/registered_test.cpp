@@ -5,11 +5,12 @@
 #include "experiments/commands/selection.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/kinds/kinds.h"
+#include "formats/sha256.h"
+#include "formats/strict_json.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "reference/transformers/python.h"
 #include "verify/criteria.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -65,9 +66,9 @@ TEST(PublishedRecord, ItsSpecsRunOnTheSyntheticCheckpoint) {
   const auto kinds = all_kinds();
   std::vector<verify::RunItem> items;
   for (const char* id : {"EXP-073", "EXP-074"}) {
-    auto document = verify::read_strict(kRegistered / (std::string(id) + ".json"));
+    auto document = formats::read_strict(kRegistered / (std::string(id) + ".json"));
     for (auto& [name, hash] : document["model"]["files"].items()) {
-      hash = "sha256:" + verify::sha256_file(folder->path / name);
+      hash = "sha256:" + formats::sha256_file(folder->path / name);
     }
     items.push_back(verify::read_item(verify::parse_spec(document.dump(), id, kinds), kinds));
   }

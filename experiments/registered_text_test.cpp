@@ -9,6 +9,7 @@
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/model_experiment.h"
+#include "formats/json_reader.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "reference/transformers/python.h"
 #include "verify/runner.h"

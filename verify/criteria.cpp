@@ -289,7 +289,7 @@ std::optional<OneJudged> judge_one(const CriterionResult& criterion,
   if (!measured || comparison.key.device != criterion.device) return std::nullopt;
   if (!matches(criterion.when, comparison.key)) return std::nullopt;
   const auto value = measured->metrics.find(criterion.metric);
-  // A rule in force without being written speaks only where it was broken.
+  // An implicit rule speaks only where it was broken.
   if (criterion.implied) {
     const bool broken = value != measured->metrics.end() && !is_finite(value->first, value->second);
     return broken ? std::optional(OneJudged{false, std::nullopt}) : std::nullopt;

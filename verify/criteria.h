@@ -1,4 +1,4 @@
-// The only place that decides. The same rules for every kind (design.md section 5):
+// The only place that decides. The same rules for every kind (docs/results.md):
 //   - A criterion holds when it holds in every comparison that took place and that its `when`
 //     matches. A comparison that lacks the metric, or has NaN or infinity there, does not hold it.
 //     A bool or a number that the bound cannot be held against does not hold it.

@@ -157,8 +157,7 @@ TEST(Criteria, WhenLimitsWhatIsJudged) {
   EXPECT_EQ(judgement.criteria.size(), 3U);
 }
 
-// --- nothing that compared nothing is green
-// ----------------------------------------------------------
+// Nothing that compared nothing is green.
 
 TEST(Criteria, ZeroComparisonsIsNotRun) {
   EXPECT_EQ(judged(at_most("m@1", 1), {}).verdict, Verdict::kNotRun);

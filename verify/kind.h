@@ -23,6 +23,7 @@
 #include <variant>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/metrics/metric_value.h"
 #include "verify/metrics/metrics.h"
 #include "verify/spec.h"
@@ -136,10 +137,10 @@ struct Kind {
   // Which of model, reference, subject, cases and parameters it reads. Those are required; the
   // others are refused, since nobody would read them (`"parameters": {}` is always accepted).
   std::vector<std::string> parts = {};
-  // Reads the kind's part of the spec. Throws SpecError.
+  // Reads the kind's part of the spec. Throws formats::FormatError.
   std::function<std::unique_ptr<Experiment>(const Spec&)> read = {};
   // Files the spec refers to (prompts), by the name it gives them: their content enters the digest.
-  // Throws SpecError. May be empty: there are none.
+  // Throws formats::FormatError. May be empty: there are none.
   std::function<std::map<std::string, std::filesystem::path>(const Spec&)> files = {};
   // What `octlm new` begins a spec with: `title`, then everything from `model` to `must_catch`, in
   // the order of a spec. What is the author's to write starts with kToBeWritten. `subject` is what

@@ -7,8 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "formats/output_file.h"
 #include "verify/ledger/publish.h"
-#include "verify/output_file.h"
 #include "verify/report/jsonl.h"
 
 namespace octlm::verify {
@@ -128,7 +128,7 @@ void Interrupted::rewrite(const RunInfo& now) const {
   const std::filesystem::path fresh = folder() / ".results.jsonl.partial";
   std::filesystem::remove(fresh);
   {
-    AppendFile file(fresh);
+    formats::AppendFile file(fresh);
     file.append(text);
     file.sync();
   }

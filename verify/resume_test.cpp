@@ -133,9 +133,6 @@ TEST_F(Ledgered, AJournalThatCannotBeWrittenStopsBeforeTheFirstNumber) {
   EXPECT_FALSE(compared);
 }
 
-// --- killed and resumed
-// ---------------------------------------------------------------------------------
-
 class Resumed : public testing::TemporaryProject {
  protected:
   Resumed() : spec_(registered("EXP-1")) {}
@@ -299,9 +296,11 @@ TEST_F(Resumed, RefusesARunThatEndedAndWhatIsNoRun) {
   const fs::path folder = go().info.folder;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { resume(folder); }),
               HasSubstr("this run ended"));
-  EXPECT_THAT(message_of<SpecError>([&] { resume(project_.root); }), HasSubstr("results.jsonl"));
+  EXPECT_THAT(message_of<formats::FormatError>([&] { resume(project_.root); }),
+              HasSubstr("results.jsonl"));
   std::ofstream(project_.root / "results.jsonl") << "{}\n";
-  EXPECT_THAT(message_of<SpecError>([&] { resume(project_.root); }), HasSubstr("no line of a run"));
+  EXPECT_THAT(message_of<formats::FormatError>([&] { resume(project_.root); }),
+              HasSubstr("no line of a run"));
 }
 
 TEST_F(Resumed, AKilledAttemptThatIsNotResumedStaysVisible) {

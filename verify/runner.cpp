@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 
+#include "formats/nearest_name.h"
 #include "verify/criteria.h"
 #include "verify/ledger/attempt_log.h"
 #include "verify/provenance.h"
@@ -52,7 +53,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// --- the plan
 
 struct Planned {
   std::size_t index = 0;  // in Experiment::comparisons()
@@ -88,7 +88,7 @@ void check_require(const std::vector<std::string>& require) {
   known.emplace_back("cpu");
   for (const std::string& word : require) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
-      throw Refused("--require: \"" + word + "\" is not known" + suggestion(word, known));
+      throw Refused("--require: \"" + word + "\" is not known" + formats::suggestion(word, known));
     }
   }
 }
@@ -111,8 +111,6 @@ std::vector<Plan> make_plans(const RunOptions& options, const std::vector<RunIte
   }
   return plans;
 }
-
-// --- the folder
 
 [[noreturn]] void cannot_create(const std::filesystem::path& path, const std::error_code& error) {
   throw std::runtime_error(path.string() + ": cannot be created: " + error.message());
@@ -169,8 +167,6 @@ void refuse_used_folder(const RunOptions& options) {
     throw Refused(options.out->string() + ": holds the results of another run");
   }
 }
-
-// --- one experiment
 
 using ComparisonOutcome = decltype(ComparisonResult::outcome);
 
@@ -360,8 +356,6 @@ class ExperimentRun {
   const std::optional<Interrupted>& earlier_;
   ExperimentResult result_;
 };
-
-// --- the exit code
 
 // The words of --require that something lacked, or that nothing ran on.
 std::string absent(const RunResult& run, const std::vector<std::string>& require) {

@@ -19,8 +19,8 @@
 
 namespace octlm::verify {
 
-// Exit codes, the first that applies. A run that was interrupted ends
-// with 128 + the signal (130, 143) whatever it had found until then: it is incomplete, and never 0.
+// Exit codes, the first that applies. A run that was interrupted ends with 128 + the signal (130,
+// 143) whatever it had found until then: it is incomplete, and never 0.
 enum ExitCode : int {
   kExitPass = 0,          // at least one pass; the rest pass or not_run
   kExitFail = 1,          // a criterion failed
@@ -41,7 +41,7 @@ struct RunItem {
   std::unique_ptr<Experiment> experiment;
   Role role = Role::kParity;
 };
-// The spec, as its kind reads it. Throws SpecError.
+// The spec, as its kind reads it. Throws formats::FormatError.
 RunItem read_item(Spec spec, std::span<const Kind> kinds);
 
 struct RunOptions {

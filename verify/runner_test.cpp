@@ -61,8 +61,6 @@ int exit_code(std::vector<RunItem> list, RunOptions options = {}) {
   return ran(std::move(list), std::move(options)).result.summary.exit_code;
 }
 
-// --- exit codes
-
 TEST(ExitCode, InTheirOrder) {
   EXPECT_EQ(exit_code(items(item("EXP-1", good))), 0);
   EXPECT_EQ(exit_code(items(item("EXP-1", good), item("EXP-2", no_weights))), 0);
@@ -93,7 +91,6 @@ TEST(ExitCode, ARequiredThingThatIsAbsentIsRed) {
   EXPECT_EQ(exit_code(items(cuda(), item("EXP-4", bad)), {.require = {"weights"}}), 1);
 }
 
-// --- refused before anything is written
 
 std::string refusal(std::vector<RunItem> list, RunOptions options = {}) {
   const TemporaryFolder folder;
@@ -123,8 +120,6 @@ TEST(Run, ADeviceThatWasNotAskedForIsNotRun) {
   EXPECT_EQ(got.result.experiments[1].judgement.verdict, Verdict::kNotRun);
   EXPECT_EQ(got.result.summary.not_run, 1);
 }
-
-// --- what breaks
 
 TEST(Run, AnErrorInOneComparisonAndTheRunGoesOn) {
   const Ran got = ran(items(
@@ -280,7 +275,7 @@ TEST(ReadItem, IsTheSpecAsItsKindReadsIt) {
   EXPECT_EQ(got.result.summary.exit_code, 0);
   Spec unknown = spec_of("EXP-1", {});
   unknown.kind = "fak";
-  EXPECT_THAT(message_of<SpecError>([&] { read_item(unknown, kinds); }),
+  EXPECT_THAT(message_of<formats::FormatError>([&] { read_item(unknown, kinds); }),
               HasSubstr("did you mean \"fake\"?"));
 }
 
@@ -289,8 +284,6 @@ TEST(Run, ANeedThatNoRequireCouldNameIsAnError) {
   EXPECT_EQ(got.result.experiments[0].judgement.verdict, Verdict::kError);
   EXPECT_THAT(got.result.experiments[0].judgement.reason, HasSubstr("\"wieghts\""));
 }
-
-// --- the folder
 
 TEST(Run, MakesItsFolderAndPointsLatestAtIt) {
   const TemporaryFolder folder;
@@ -345,8 +338,6 @@ TEST(Run, AFolderThatCannotBeWrittenIsOneClearError) {
               HasSubstr("/proc/nowhere: cannot be created"));
 }
 
-// --- signals
-
 class Interrupted : public ::testing::TestWithParam<int> {};
 
 TEST_P(Interrupted, StopsAfterTheComparisonAtHandAndIsNeverGreen) {
@@ -377,8 +368,6 @@ TEST(Run, ASignalOnTheLastComparisonIsNotGreenEither) {
                                  }))),
             130);
 }
-
-// --- provenance
 
 TEST(Provenance, OfThisBuild) {
   EXPECT_THAT(code_sha256(), ::testing::MatchesRegex("[0-9a-f]{64}"));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "experiments/engines/local_environment.h"
+#include "formats/error.h"
 #include "verify/criteria.h"
 #include "verify/runner.h"
 
@@ -15,7 +16,7 @@ CheckedSpec checked_spec(const fs::path& file, const std::vector<verify::Kind>& 
   auto [spec, experiment, role] = verify::read_item(verify::read_spec(file, kinds), kinds);
   const auto plan = experiment->comparisons();
   const std::string problem = verify::plan_problem(spec, plan);
-  if (!problem.empty()) throw verify::SpecError(file.string() + ": " + problem);
+  if (!problem.empty()) throw formats::FormatError(file.string() + ": " + problem);
   return {std::move(spec), std::move(experiment), plan};
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/kind.h"
 #include "verify/ledger/project.h"
 #include "verify/spec.h"
@@ -18,7 +19,7 @@ struct CheckedSpec {
 };
 
 // Reads it, lets its kind read its part, and makes sure that its plan can be judged. Throws
-// verify::SpecError.
+// formats::FormatError.
 CheckedSpec checked_spec(const std::filesystem::path& file, const std::vector<verify::Kind>& kinds);
 
 // The checkout this program works for.

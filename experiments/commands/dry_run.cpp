@@ -5,9 +5,13 @@
 #include <filesystem>
 #include <ostream>
 
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/model_experiment.h"
+#include "experiments/kinds/spec_parts.h"
+#include "formats/error.h"
+#include "reference/path.h"
 
 namespace octlm::experiments {
 namespace {
@@ -64,7 +68,7 @@ std::string problem_of_cases(std::vector<TokenCase> cases, const fs::path& folde
   try {
     const auto absent = fill_token_ids(cases, folder);
     return absent ? absent->reason : "";
-  } catch (const verify::SpecError& error) {
+  } catch (const formats::FormatError& error) {
     return error.what();
   }
 }

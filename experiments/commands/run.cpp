@@ -12,13 +12,14 @@
 #include "experiments/engines/octlm_engine.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/model_experiment.h"
+#include "experiments/kinds/spec_parts.h"
+#include "formats/sha256.h"
 #include "reference/process/command_words.h"
 #include "reference/process/process.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
 #include "verify/run_file.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -143,9 +144,9 @@ std::string subject_sha256(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) {
     text += word + "\n" +
-            (std::filesystem::is_regular_file(word) ? verify::sha256_file(word) : "") + "\n";
+            (std::filesystem::is_regular_file(word) ? formats::sha256_file(word) : "") + "\n";
   }
-  return text.empty() ? "" : verify::sha256(text);
+  return text.empty() ? "" : formats::sha256(text);
 }
 
 verify::RunInfo run_info(const std::string& command) {

@@ -1,6 +1,6 @@
 // What kinds need from the outside: where checkpoints are, and how engines are opened. The program
-// fills it from the command line (experiments/engines/local_environment.h); a test fills it with ten-line
-// fakes.
+// fills it from the command line (experiments/engines/local_environment.h); a test fills it with
+// ten-line fakes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// cached_parity: do all splits of a prompt compute the same function? The subject against itself:
+// cached_parity: do all splits of a prompt compute the same function? The subject with itself:
 // every path of the spec against one full pass, at several lengths of one sequence.
 #pragma once
 

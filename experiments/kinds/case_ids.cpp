@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "formats/error.h"
 #include "model/chat_template/chat_template.h"
 
 namespace octlm::experiments {
@@ -78,7 +79,7 @@ std::optional<verify::NotRun> fill_token_ids(std::vector<TokenCase>& cases, cons
     try {
       fill(token_case, tokenizer, chat_template);
     } catch (const std::exception& error) {  // a text, a chat or a template that is refused
-      throw verify::SpecError("case \"" + token_case.name + "\": " + error.what());
+      throw formats::FormatError("case \"" + token_case.name + "\": " + error.what());
     }
   }
   if (used != nullptr) used->emplace(std::move(tokenizer));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/kinds/spec_parts.h"
+#include "formats/error.h"
 #include "model/tokenizer/tokenizer.h"
 #include "verify/kind.h"
 
@@ -14,7 +15,7 @@ namespace octlm::experiments {
 
 // Fills in token_ids and ids_from. A text's mode is literal unless it says native; a chat is
 // rendered. Without a tokenizer.json in the folder given ids stay as they are, and a case without
-// any is NotRun. Throws verify::SpecError when the spec's ids are not those of its text or chat,
+// any is NotRun. Throws formats::FormatError when the spec's ids are not those of its text or chat,
 // when a chat's rendering is not the text beside it, and when a text is refused.
 // `tokenizer`, when given, receives the one that was needed, if any. Takes cases as they were read:
 // not those that it filled before.

@@ -11,8 +11,8 @@
 namespace octlm::experiments {
 namespace {
 
-using verify::ObjectReader;
-using verify::Reader;
+using formats::ObjectReader;
+using formats::Reader;
 
 class CheckpointLoadSession final : public verify::Session {
  public:

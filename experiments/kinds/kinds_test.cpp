@@ -9,11 +9,12 @@
 
 #include "experiments/kinds/model_experiment.h"
 #include "experiments/testing/fake_engine.h"
+#include "formats/error.h"
+#include "formats/sha256.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
-#include "reference/sha256.h"
+#include "reference/request.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -58,7 +59,8 @@ const char* kLogitParity = R"({
   "schema": 1, "id": "EXP-900", "title": "t", "kind": "logit_parity", "tags": [],
   "question": "q", "prediction": "p", "model": {"id": "fake"},
   "reference": {"engine": "transformers", "attention": "eager", "dtype": "float32", "tf32": false},
-  "subject": {"engine": "octlm", "dtype": "float32", "devices": ["cpu", "cuda"], "paths": ["full", "cached:half"]},
+  "subject": {"engine": "octlm", "dtype": "float32", "devices": ["cpu", "cuda"],
+              "paths": ["full", "cached:half"]},
   "cases": [{"name": "three", "token_ids": [1, 2, 3]}, {"name": "one", "token_ids": [4]}],
   "parameters": {},
   "criteria": [{"metric": "max_abs_error@1", "at_most": 1e-3, "derivation": "d"},
@@ -68,7 +70,8 @@ const char* kLogitParity = R"({
 const char* kCachedParity = R"({
   "schema": 1, "id": "EXP-901", "title": "t", "kind": "cached_parity", "tags": [],
   "question": "q", "prediction": "p", "model": {"id": "fake"},
-  "subject": {"engine": "octlm", "dtype": "float32", "devices": ["cpu"], "paths": ["cached:every", "chunked:2"]},
+  "subject": {"engine": "octlm", "dtype": "float32", "devices": ["cpu"],
+              "paths": ["cached:every", "chunked:2"]},
   "cases": [{"name": "two", "length": 2}, {"name": "five", "length": 5}],
   "parameters": {"token_ids": [1, 2, 3, 4, 5]},
   "criteria": [{"metric": "max_abs_error@1", "at_most": 1e-3, "derivation": "d"}],
@@ -185,7 +188,7 @@ TEST(AllKinds, AnotherFileThanTheSpecNamesIsAnError) {
     std::string text = spec;
     text.replace(text.find("{\"id\": \"fake\"}"), 14,
                  "{\"id\": \"fake\", \"files\": {\"model.safetensors\": \"sha256:" +
-                     verify::sha256("these") + "\"}}");
+                     formats::sha256("these") + "\"}}");
     const auto result = run(machine, text);
     EXPECT_EQ(only(result).judgement.verdict, verify::Verdict::kError);
     EXPECT_EQ(only(result).compared(), 0);
@@ -246,7 +249,7 @@ TEST(AllKinds, ReadTheirPartsStrictly) {
     try {
       run(machine, text);
       ADD_FAILURE() << "accepted " << item.to;
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       EXPECT_NE(std::string(error.what()).find(item.says), std::string::npos) << error.what();
     }
   }
@@ -276,7 +279,7 @@ TEST(Kinds, ABoundThatAnOwnMetricCannotHoldIsRefused) {
   };
   const auto kinds = all_kinds();
   EXPECT_NO_THROW(verify::parse_spec(criterion("true"), "s.json", kinds));
-  EXPECT_THROW(verify::parse_spec(criterion("1"), "s.json", kinds), verify::SpecError);
+  EXPECT_THROW(verify::parse_spec(criterion("1"), "s.json", kinds), formats::FormatError);
 }
 
 TEST(Kinds, SayTheirRole) {
@@ -329,7 +332,7 @@ TEST(Sides, AreOpenedInTheOneRightOrder) {
   std::string text = kLogitParity;
   text.replace(text.find("{\"id\": \"fake\"}"), 14,
                "{\"id\": \"fake\", \"files\": {\"model.safetensors\": \"sha256:" +
-                   verify::sha256("these") + "\"}}");
+                   formats::sha256("these") + "\"}}");
   const auto result = run(machine, text);
   const auto& devices = only(result).judgement.devices;
   EXPECT_EQ(devices[0].verdict, verify::Verdict::kError) << "another file";

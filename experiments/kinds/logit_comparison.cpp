@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/sha256.h"
+#include "reference/request.h"
 #include "verify/metrics/metrics.h"
 
 namespace octlm::experiments {

@@ -6,6 +6,7 @@
 
 #include "experiments/engines/environment.h"
 #include "experiments/testing/fake_engine.h"
+#include "formats/error.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "verify/runner.h"
 
@@ -143,7 +144,7 @@ TEST(NoiseFloor, ReadsItsPartStrictly) {
     try {
       machine.run(with(item.from, item.to));
       ADD_FAILURE() << "accepted " << item.to;
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       EXPECT_NE(std::string(error.what()).find(item.says), std::string::npos) << error.what();
     }
   }

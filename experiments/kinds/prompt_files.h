@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/spec.h"
 
 namespace octlm::experiments {
@@ -15,8 +16,8 @@ struct PromptFile {
   std::string name;            // as the spec has it: relative, without ".."
   std::filesystem::path path;  // when it is in neither place, where it should be
 };
-// Throws verify::SpecError.
-PromptFile read_prompt_file(const verify::Reader& reader);
+// Throws formats::FormatError.
+PromptFile read_prompt_file(const formats::Reader& reader);
 
 // How far a spec's cases are read: the digest needs the names of their files, a run their content.
 enum class Prompts { kNamed, kRead };
@@ -31,12 +32,12 @@ std::map<std::string, std::filesystem::path> files_of(const std::vector<Case>& c
   return files;
 }
 
-// The texts of a .jsonl file: a JSON string on each line. Throws verify::SpecError.
+// The texts of a .jsonl file: a JSON string on each line. Throws formats::FormatError.
 std::vector<std::string> read_texts(const std::filesystem::path& file);
 // The chats of a .json file (one) or a .jsonl file (one on each line), as JSON objects. The order
-// of keys is kept: templates print it. Throws verify::SpecError.
+// of keys is kept: templates print it. Throws formats::FormatError.
 std::vector<std::string> read_chats(const std::filesystem::path& file);
-// The chat with `enable_thinking`. Throws verify::SpecError, which starts with `where`, when it has
+// The chat with `enable_thinking`. Throws formats::FormatError, beginning with `where`, when it has
 // it already.
 std::string with_thinking(const std::string& chat, bool thinking, const std::string& where);
 

@@ -8,8 +8,8 @@
 namespace octlm::experiments {
 namespace {
 
-using verify::ObjectReader;
-using verify::Reader;
+using formats::ObjectReader;
+using formats::Reader;
 
 bool is_hex(const std::string& text, std::size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;

@@ -5,14 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "experiments/kinds/kinds.h"
+#include "formats/json_reader.h"
 #include "verify/runner.h"
-#include "verify/strict_json.h"
+#include "formats/error.h"
 
 namespace octlm::experiments {
 namespace {
 
 TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
-  const auto table = verify::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
+  const auto table = formats::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
                                          "spec_variants.json");
   const auto kinds = all_kinds();
   int read = 0;
@@ -23,7 +24,7 @@ TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
     std::string refusal;
     try {
       (void)verify::read_item(verify::parse_spec(text, "spec.json", kinds), kinds);
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       refusal = error.what();
     }
     EXPECT_EQ(refusal.empty(), variant["valid"].get<bool>()) << name << ": " << refusal;

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "experiments/engines/checkpoint_store.h"
-#include "verify/sha256.h"
+#include "formats/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -35,7 +35,7 @@ Json model_part(const std::string& argument, const fs::path& folder,
   std::ranges::sort(files);
   model["files"] = Json::object();
   for (const fs::path& file : files)
-    model["files"][file.filename().string()] = "sha256:" + verify::sha256_file(file);
+    model["files"][file.filename().string()] = "sha256:" + formats::sha256_file(file);
   return model;
 }
 

@@ -9,8 +9,8 @@
 namespace octlm::experiments {
 namespace {
 
-using verify::ObjectReader;
-using verify::Reader;
+using formats::ObjectReader;
+using formats::Reader;
 
 void read_stated_ids(ObjectReader& members, TextCase& text_case) {
   if (const auto ids = members.optional("token_ids")) text_case.stated_ids = read_token_ids(*ids);

@@ -9,6 +9,7 @@
 
 #include "experiments/kinds/prompt_files.h"
 #include "experiments/kinds/text_sets.h"
+#include "formats/error.h"
 #include "verify/spec.h"
 
 namespace octlm::experiments {
@@ -33,7 +34,7 @@ struct TextCase {
 // [{"name", "mode", "texts": {"file"} | {"set", ...}}]
 // [{"name", "token_ids"} or {"name", "ids": {"set", ...}}]
 // [{"name", "chat": FILE, "thinking"?, "text"?, "token_ids"?}]
-// Throws verify::SpecError.
+// Throws formats::FormatError.
 std::vector<TextCase> read_text_cases(const verify::Spec& spec, Prompts prompts = Prompts::kRead);
 // Those with a `chat` alone.
 std::vector<TextCase> read_chat_cases(const verify::Spec& spec, Prompts prompts = Prompts::kRead);

@@ -22,7 +22,8 @@
 #include <vector>
 
 #include "experiments/kinds/text_sets.h"
-#include "reference/sha256.h"
+#include "formats/sha256.h"
+#include "reference/request.h"
 #include "reference/text_engine.h"
 #include "verify/kind.h"
 
@@ -70,7 +71,7 @@ class TextComparison {
   std::set<std::int32_t> control_ids_;  // the reference's
   verify::MetricValues metrics_;
   nlohmann::json differences_ = nlohmann::json::object();  // metric -> the first one
-  reference::Sha256 items_, ids_;  // of what was given; of the subject's ids
+  formats::Sha256 items_, ids_;  // of what was given; of the subject's ids
   std::int64_t given_ = 0, refused_by_both_ = 0, origin_unknown_ = 0;
   double subject_seconds_ = 0, reference_seconds_ = 0;
 };

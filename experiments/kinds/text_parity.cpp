@@ -10,9 +10,9 @@
 namespace octlm::experiments {
 namespace {
 
-using verify::ObjectReader;
+using formats::ObjectReader;
 
-std::string read_engine(const verify::Reader& reader, const char* name) {
+std::string read_engine(const formats::Reader& reader, const char* name) {
   std::string engine;
   reader.object([&](ObjectReader& members) { engine = members.required("engine").one_of({name}); });
   return engine;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/strict_json.h"
+#include "model/checkpoint_json.h"
 
 namespace octlm::model {
 namespace {
@@ -14,7 +14,7 @@ void add_files(const std::filesystem::path& folder, std::vector<NamedTemplate>& 
   const auto main_file = folder / "chat_template.jinja";
   if (std::filesystem::exists(main_file)) {
     templates.push_back(
-        {"default", read_small_file(main_file, kMaxTemplateBytes), main_file.string()});
+        {"default", formats::read_file(main_file, kMaxTemplateBytes), main_file.string()});
   }
   const auto more = folder / "additional_chat_templates";
   if (!std::filesystem::is_directory(more)) return;
@@ -25,7 +25,7 @@ void add_files(const std::filesystem::path& folder, std::vector<NamedTemplate>& 
   std::ranges::sort(files);
   for (const auto& file : files) {
     templates.push_back(
-        {file.stem().string(), read_small_file(file, kMaxTemplateBytes), file.string()});
+        {file.stem().string(), formats::read_file(file, kMaxTemplateBytes), file.string()});
   }
 }
 
@@ -77,7 +77,7 @@ void add_special_tokens(const Json& config, const std::string& where, OrderedJso
 }
 
 Json read_object(const std::filesystem::path& file) {
-  Json parsed = parse_strict_json(read_small_file(file, kMaxConfigBytes), file.string());
+  Json parsed = parse_checkpoint_json(formats::read_file(file, kMaxConfigBytes), file.string());
   if (!parsed.is_object()) refuse(file.string(), "expected an object");
   return parsed;
 }

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
+#include "formats/json_reader.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
-#include "verify/strict_json.h"
 
 namespace octlm::verify {
 namespace {
@@ -22,9 +22,6 @@ void note(std::vector<Finding>& findings, const std::string& where, const std::s
 }
 
 bool is_withdrawn(const Chain& chain) { return chain.back().entry == "withdraw"; }
-
-// --- specs
-// ----------------------------------------------------------------------------------------------
 
 std::string joined_fields(const Amendment& made) {
   std::set<std::string> fields;
@@ -50,9 +47,6 @@ void audit_spec(const Spec& spec, const Ledger& ledger, std::vector<Finding>& fi
                 "): octlm amend, or put it back");
   }
 }
-
-// --- the journal
-// ----------------------------------------------------------------------------------------
 
 // Was a result of this experiment in the journal before `time`?
 const Attempt* result_before(const Journal& journal, const std::string& experiment,
@@ -136,7 +130,7 @@ void audit_specs(const Project& project, const Ledger& ledger,
     present.insert(file.stem().string());
     try {
       audit_spec(read(file), ledger, findings);
-    } catch (const SpecError& unreadable) {
+    } catch (const formats::FormatError& unreadable) {
       problem(findings, "experiments/registered/" + file.filename().string(), unreadable.what());
     }
   }

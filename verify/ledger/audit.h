@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/ledger/anchors.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/ledger.h"
@@ -30,7 +31,7 @@ struct Audit {
   bool clean() const;             // no problem
 };
 
-// `read` is read_spec with the program's kinds; what it throws as SpecError is a finding.
+// `read` is read_spec with the program's kinds; a formats::FormatError from it is a finding.
 Audit audit(const Project& project, const std::function<Spec(const std::filesystem::path&)>& read);
 
 // Its parts, each of which appends what it finds.

@@ -2,11 +2,11 @@
 #include <map>
 #include <set>
 
+#include "formats/json_reader.h"
+#include "formats/sha256.h"
 #include "verify/ledger/audit.h"
 #include "verify/ledger/standing.h"
 #include "verify/run_file.h"
-#include "verify/sha256.h"
-#include "verify/strict_json.h"
 
 namespace octlm::verify {
 namespace {
@@ -30,7 +30,7 @@ class ReportAudit {
     check_files(artefacts);
     try {
       check_results(read_run_file(folder_));
-    } catch (const SpecError& error) {
+    } catch (const formats::FormatError& error) {
       problem(error.what());
     } catch (const Json::exception& error) {
       problem(std::string("results.jsonl is not as a run writes it: ") + error.what());
@@ -47,7 +47,7 @@ class ReportAudit {
       const fs::path file = folder_ / fs::path(name).filename();
       if (!fs::is_regular_file(fs::symlink_status(file))) {
         problem(name + " is gone");
-      } else if (sha256_file(file) != digest) {
+      } else if (formats::sha256_file(file) != digest) {
         problem(name + " was edited: its sha256 is not that of the ledger");
       }
     }

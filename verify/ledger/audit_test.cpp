@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "verify/sha256.h"
+#include "formats/sha256.h"
 #include "verify/testing/temporary_project.h"
 
 namespace octlm::verify {
@@ -143,9 +143,6 @@ TEST_F(Register, AWithdrawnClaimCountsNoMore) {
               HasSubstr("not registered"));
 }
 
-// --- publish
-// --------------------------------------------------------------------------------------------
-
 class Published : public testing::TemporaryProject {
  protected:
   Published() {
@@ -261,9 +258,6 @@ TEST_F(Published, LeavesNothingWhenACopyDoesNotFit) {
   EXPECT_EQ(ledger_lines(), before);
   EXPECT_TRUE(fs::is_empty(project_.published())) << "a partial copy was left";
 }
-
-// --- audit
-// ----------------------------------------------------------------------------------------------
 
 using Tampering = Published;
 
@@ -399,7 +393,7 @@ TEST_F(Tampering, ALooseningAfterResults) {
   auto intent = nlohmann::json::parse(all[0]);
   auto result = nlohmann::json::parse(all[1]);
   intent["time"] = "2020-01-01T00:00:00.000000Z";
-  result["intent"] = sha256(intent.dump());
+  result["intent"] = formats::sha256(intent.dump());
   write_lines(project_.journal(), {intent.dump(), result.dump()});
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("was registered after results"),
                                       HasSubstr("loosens the claim after results")));
@@ -438,9 +432,6 @@ TEST_F(Tampering, AnAttemptThatRestsOnALineThatIsGone) {
   write_ledger({ledger_lines()[0]});
   EXPECT_THAT(problems(), Contains(HasSubstr("rests on a line of the ledger that is not there")));
 }
-
-// --- anchors
-// --------------------------------------------------------------------------------------------
 
 class Tagged : public Published {
  protected:

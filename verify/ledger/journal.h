@@ -72,9 +72,8 @@ Journal parse_journal(std::string_view text);
 Journal read_journal(const std::filesystem::path& file);
 
 // Both throw std::runtime_error when the line cannot be written and synced. Processes may write at
-// once: one line is one write, under a lock.
-std::string append_intent(const std::filesystem::path& journal,
-                          const Intent& intent);  // its sha256
+// once: one line is one write, under a lock. Of an intent the sha256 is returned.
+std::string append_intent(const std::filesystem::path& journal, const Intent& intent);
 void append_result(const std::filesystem::path& journal, const std::string& intent_sha256,
                    const AttemptResult& result);
 

@@ -5,9 +5,9 @@
 
 #include <thread>
 
+#include "formats/sha256.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/locked_append.h"
-#include "verify/sha256.h"
 #include "verify/testing/temporary_project.h"
 
 namespace octlm::verify {
@@ -50,21 +50,21 @@ TEST_F(LedgerFile, EachLineNamesTheOneBeforeItInItsChain) {
   const auto prev = [&](std::size_t i) { return nlohmann::json::parse(all_[i])["prev"]; };
   EXPECT_EQ(prev(0), kFirstPrev);
   EXPECT_EQ(prev(1), kFirstPrev);
-  EXPECT_EQ(prev(2), sha256(all_[0]));
-  EXPECT_EQ(prev(3), sha256(all_[2]));
+  EXPECT_EQ(prev(2), formats::sha256(all_[0]));
+  EXPECT_EQ(prev(3), formats::sha256(all_[2]));
   EXPECT_THAT(ledger().problems, IsEmpty());
 }
 
 TEST_F(LedgerFile, TheHeadIsOfTheSortedHeads) {
-  std::vector<std::string> heads = {sha256(all_[3]), sha256(all_[1])};
+  std::vector<std::string> heads = {formats::sha256(all_[3]), formats::sha256(all_[1])};
   for (int i = 3; i < 9; ++i) {
     registered("EXP-" + std::to_string(i));
-    heads.push_back(sha256(ledger_lines().back()));
+    heads.push_back(formats::sha256(ledger_lines().back()));
   }
   std::sort(heads.begin(), heads.end());
   std::string text;
   for (const std::string& head : heads) text += head + "\n";
-  EXPECT_EQ(ledger().head(), sha256(text));
+  EXPECT_EQ(ledger().head(), formats::sha256(text));
 }
 
 // Two branches that registered different experiments: the lines may come in either order.
@@ -130,11 +130,11 @@ TEST_F(LedgerFile, FindsWhatNoCommandWouldWrite) {
     json.update(changes);
     return json.dump();
   };
-  const auto again = next(all_[0], {{"prev", sha256(all_[0])}});
+  const auto again = next(all_[0], {{"prev", formats::sha256(all_[0])}});
   EXPECT_THAT(problem_of({all_[0], again}), HasSubstr("registers it a second time"));
   const auto first = next(all_[3], {{"prev", kFirstPrev}});
   EXPECT_THAT(problem_of({first}), HasSubstr("comes before its registration"));
-  const auto after = next(all_[3], {{"prev", sha256(all_[3])}});
+  const auto after = next(all_[3], {{"prev", formats::sha256(all_[3])}});
   EXPECT_THAT(problem_of({all_[0], all_[2], all_[3], after}),
               HasSubstr("comes after its withdrawal"));
   const auto other = next(all_[1], {{"experiment", "EXP-3"}});
@@ -177,12 +177,9 @@ TEST_F(LedgerFile, AnInvalidLedgerIsNotAppendedTo) {
 TEST(NoLedger, IsEmptyAndValid) {
   const Ledger none = read_ledger("/nonexistent/ledger.jsonl");
   EXPECT_THAT(none.problems, IsEmpty());
-  EXPECT_EQ(none.head(), sha256(""));
+  EXPECT_EQ(none.head(), formats::sha256(""));
   EXPECT_TRUE(none.chain("EXP-1").empty());
 }
-
-// --- appending
-// ------------------------------------------------------------------------------------------
 
 TEST(LockedAppend, WhatCannotBeWrittenWholeIsTakenBack) {
   const testing::TemporaryFolder folder;
@@ -233,9 +230,6 @@ TEST(LockedAppend, ManyAtOnce) {
   }
   EXPECT_EQ(count, 100U);
 }
-
-// --- the journal
-// ----------------------------------------------------------------------------------------
 
 class JournalFile : public ::testing::Test {
  protected:
@@ -313,8 +307,9 @@ TEST_F(JournalFile, KnowsWhoseResultsExist) {
 TEST_F(JournalFile, HostileLinesAreLeftOut) {
   std::filesystem::create_directories(file_.parent_path());
   std::ofstream(file_) << "[]\n1\n{\"type\": 3}\n{\"type\":\"intent\",\"device\":7}\n"
-                       << "{\"type\":\"result\",\"intent\":[]}\n\xff\n";
-  EXPECT_EQ(journal().torn_lines, 4);
+                       << "{\"type\":\"result\",\"intent\":[]}\n\xff\n"
+                       << std::string(1'000'000, '[') << '\n';
+  EXPECT_EQ(journal().torn_lines, 5);
   EXPECT_EQ(journal().attempts.size(), 1U);
   EXPECT_EQ(journal().problems.size(), 1U);
 }

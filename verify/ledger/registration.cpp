@@ -4,11 +4,11 @@
 #include <functional>
 #include <stdexcept>
 
+#include "formats/sha256.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/locked_append.h"
 #include "verify/ledger/standing.h"
 #include "verify/provenance.h"
-#include "verify/sha256.h"
 
 namespace octlm::verify {
 namespace {
@@ -43,7 +43,7 @@ std::string measurement_of(const LedgerLine& claim) {
   Spec spec;
   spec.raw = claim.fields["spec"];
   spec.kind = spec.raw.value("kind", "");
-  return sha256(measurement_input(spec, claim.fields["files"]));
+  return formats::sha256(measurement_input(spec, claim.fields["files"]));
 }
 
 // Where this program can see results of the spec's measurement; "" when nowhere.

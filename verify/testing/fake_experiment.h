@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/testing/message_of.h"
+#include "formats/testing/temporary_folder.h"
 #include "verify/kind.h"
 #include "verify/metrics/metrics.h"
 #include "verify/runner.h"
@@ -104,25 +106,8 @@ inline std::vector<Kind> envelope_kinds() {
   };
 }
 
-// A folder that is gone when the test is.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "octlm-verify-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using formats::testing::message_of;
+using formats::testing::TemporaryFolder;
 
 inline std::string text_of(const std::filesystem::path& file) {
   std::ostringstream text;
@@ -136,17 +121,6 @@ inline std::vector<nlohmann::json> lines_of(const std::filesystem::path& file) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
   return lines;
-}
-
-// What `action` throws, as text; "" when it does not.
-template <class Error, class Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace octlm::verify::testing
