@@ -65,7 +65,6 @@ struct Spec {
   // the kind lists (they are there, and `cases` is a non-empty array). The readers point into this
   // Spec.
   formats::Reader part(const std::string& name) const;
-  bool has_part(const std::string& name) const { return raw.contains(name); }
 
   bool has_tag(std::string_view tag) const;
 };
