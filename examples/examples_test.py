@@ -90,8 +90,11 @@ def test_the_numpy_engine_passes(recording, tmp_path):
 def test_the_one_with_a_bug_fails(recording, tmp_path):
     run(recording, engine("numpy_engine_with_a_bug"), tmp_path / "out", code=FAIL)
     comparisons = lines(tmp_path / "out", "comparison")
-    assert all(c["metrics"]["max_abs_error@1"] > 0.05 for c in comparisons if c["case"] == "twelve tokens")
-    assert all(c["worst"]["position"] > 0 for c in comparisons), "nothing is rotated at position 0"
+    assert [c["case"] for c in comparisons] == ["twelve tokens", "one token repeated"]
+    assert comparisons[0]["metrics"]["max_abs_error@1"] > 0.05
+    assert comparisons[0]["worst"]["position"] > 0, "nothing is rotated at position 0"
+    # Attention to equal values gives that value, whatever the scores: there is rounding alone, worst anywhere.
+    assert comparisons[1]["metrics"]["max_abs_error@1"] < 1e-3
 
 
 def test_the_two_differ_in_the_bug_alone():

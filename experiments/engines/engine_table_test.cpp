@@ -89,7 +89,7 @@ TEST(EngineTable, ANameThatIsNotInItIsRefusedWhenTheSpecIsRead) {
   for (const auto& [subject, reference, nearest] :
        std::vector<std::array<std::string, 3>>{{"transformer", "fake", "\"transformers\""},
                                                {"fake", "otter", "\"other\""},
-                                               {"octml", "fake", "\"octlm\""}}) {
+                                               {"octllm", "fake", "\"octlm\""}}) {
     Machine machine;
     try {
       machine.run(spec_text(subject, reference));
