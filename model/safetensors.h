@@ -26,10 +26,11 @@ inline constexpr std::uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
 
 struct SafetensorsEntry {
   std::string name;
-  DType dtype =
-      DType::kFloat32;  // F32, F16 or BF16 in the file; all other dtypes are refused by name
+  // F32, F16 or BF16 in the file; all other dtypes are refused by name.
+  DType dtype = DType::kFloat32;
   Shape shape;
-  std::uint64_t offset = 0;  // of the first byte, from the start of the file
+  // Of the first byte, from the start of the file.
+  std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 

@@ -1,28 +1,24 @@
 #include "experiments/engines/octlm_engine.h"
 
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
 
+#include "model/backends.h"
 #include "model/checkpoint.h"
-#include "model/cpu/backend.h"
 #include "model/decoder.h"
+#include "reference/request.h"
 
 namespace octlm::experiments {
 namespace {
 
 using reference::ForwardCall;
 
-std::unique_ptr<model::Backend> make_backend(const OctlmEngineOptions& options) {
-  if (options.device != "cpu") {
-    throw std::invalid_argument("device '" + options.device +
-                                "' is not in this build; it has: cpu");
-  }
-  const model::cpu::Options cpu{options.threads, options.instruction_set};
-  if (options.dtype == "float32") return model::cpu::make_backend(cpu);
-  if (options.dtype == "float64") return model::cpu::make_definition(cpu);
-  throw std::invalid_argument("dtype '" + options.dtype +
-                              "' is not in this build; it has: float32, float64");
+std::unique_ptr<model::Backend> open_backend(const OctlmEngineOptions& options) {
+  const model::BackendEntry& entry = model::find_backend(options.device, options.dtype);
+  return model::make_backend({.device = options.device,
+                              .dtype = entry.dtype,
+                              .threads = options.threads,
+                              .instruction_set = options.instruction_set});
 }
 
 // Hands the decoder's logits on as float32 rows, narrowing the definition's float64.
@@ -46,14 +42,9 @@ class Session final : public reference::LogitSession {
           std::vector<ForwardCall> planned)
       : decoder_(decoder),
         ids_(request.token_ids),
-        wanted_(request.positions),
+        wanted_(reference::wanted_positions(request)),
         planned_(std::move(planned)),
-        cache_(decoder.config(), decoder.backend(), static_cast<std::int64_t>(ids_.size())) {
-    if (wanted_.empty()) {
-      wanted_.resize(ids_.size());
-      std::iota(wanted_.begin(), wanted_.end(), 0);
-    }
-  }
+        cache_(decoder.config(), decoder.backend(), static_cast<std::int64_t>(ids_.size())) {}
 
   bool advance(reference::LogitSink& sink) override {
     if (calls_.size() == planned_.size()) return false;
@@ -66,7 +57,7 @@ class Session final : public reference::LogitSession {
                                 static_cast<std::size_t>(call.positions)),
         call.first_position, cache_, {first, last},
         [&](std::span<const std::int64_t> positions, const model::ConstTensorView& logits) {
-          deliver(positions, logits, narrowed_, sink);
+          deliver(positions, decoder_.backend().on_host(logits, copied_), narrowed_, sink);
         });
     calls_.push_back(call);
     return true;
@@ -81,6 +72,7 @@ class Session final : public reference::LogitSession {
   std::vector<ForwardCall> planned_;
   std::vector<ForwardCall> calls_;
   model::KvCache cache_;
+  std::vector<std::byte> copied_;
   std::vector<float> narrowed_;
 };
 
@@ -88,9 +80,9 @@ class OctlmEngine final : public reference::Engine {
  public:
   explicit OctlmEngine(const OctlmEngineOptions& options)
       : options_(options),
-        backend_(make_backend(options)),
+        backend_(open_backend(options)),
         checkpoint_(model::Checkpoint::open(options.folder)),
-        decoder_(checkpoint_, *backend_) {
+        decoder_(checkpoint_, *backend_, {.observer = options.observer, .fault = options.fault}) {
     for (const model::StoredTensor& stored : checkpoint_.stored()) {
       weight_bytes_ += static_cast<std::int64_t>(stored.view.bytes());
     }
@@ -113,13 +105,8 @@ class OctlmEngine final : public reference::Engine {
   std::int64_t max_positions() const override { return decoder_.config().max_position_embeddings; }
 
   std::unique_ptr<reference::LogitSession> start(const reference::LogitRequest& request) override {
-    decoder_.check_ids(request.token_ids);
-    const auto n = static_cast<std::int64_t>(request.token_ids.size());
-    auto planned = request.path.calls(n);
-    if (!planned) {
-      throw std::invalid_argument("path " + request.path.text() + " has nothing to do for " +
-                                  std::to_string(n) + " position(s)");
-    }
+    reference::check_request(request, vocab_size(), max_positions());
+    auto planned = request.path.calls(static_cast<std::int64_t>(request.token_ids.size()));
     return std::make_unique<Session>(decoder_, request, std::move(*planned));
   }
 
@@ -142,7 +129,9 @@ std::unique_ptr<reference::Engine> make_octlm_engine(const OctlmEngineOptions& o
 }
 
 reference::Capabilities octlm_capabilities() {
-  return {{"float32", "float64"}, {"cpu"}, {"full", "cached:half", "cached:every", "chunked"}};
+  return {model::backend_dtypes("cpu"),
+          model::backend_devices(),
+          {"full", "cached:half", "cached:every", "chunked"}};
 }
 
 const char* octlm_version() { return OCTLM_VERSION; }
