@@ -16,7 +16,8 @@ void attention(benchmark::State& state) {
   Operand k(DType::kFloat32, {kv_heads, keys, head_dim}),
       v(DType::kFloat32, {kv_heads, keys, head_dim});
   for (auto _ : state) {
-    model::ops::attention(*backend, q.view(), k.view(), v.view(), first, 0.088, out.view());
+    model::ops::attention(*backend, q.view(), k.view(), v.view(),
+                          {.first_position = first, .scale = 0.088}, out.view());
     benchmark::ClobberMemory();
   }
   // Pairs of a query and a key it sees; a product with the key and one with the value each.

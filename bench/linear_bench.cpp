@@ -1,4 +1,6 @@
 // y = x W^T at the shapes of Qwen3-0.6B and SmolLM2-135M: prefill rows and decode.
+#include <vector>
+
 #include "bench/operands.h"
 #include "bench/probes.h"
 #include "model/ops/linear.h"
@@ -11,11 +13,13 @@ using model::DType;
 void linear(benchmark::State& state, DType stored) {
   const std::int64_t rows = state.range(0), out = state.range(1), in = state.range(2);
   const auto backend = make_cpu_backend();
-  auto weights = weight_copies(stored, {out, in});
+  auto operands = weight_copies(stored, {out, in});
+  std::vector<model::Weight> weights;
+  for (Operand& operand : operands) weights.push_back(backend->make_weight(operand.view()));
   Operand x(DType::kFloat32, {rows, in}), y(DType::kFloat32, {rows, out});
   std::size_t next = 0;
   for (auto _ : state) {
-    model::ops::linear(*backend, x.view(), weights[next].view(), y.view());
+    model::ops::linear(*backend, x.view(), weights[next], y.view());
     benchmark::ClobberMemory();
     next = (next + 1) % weights.size();
   }

@@ -12,9 +12,10 @@ void rms_norm(benchmark::State& state) {
   const std::int64_t rows = state.range(0), hidden = state.range(1);
   const auto backend = make_cpu_backend();
   Operand x(DType::kFloat32, {rows, hidden}), out(DType::kFloat32, {rows, hidden});
-  Operand weight(DType::kBFloat16, {hidden});
+  Operand operand(DType::kBFloat16, {hidden});
+  const model::Weight weight = backend->make_weight(operand.view());
   for (auto _ : state) {
-    model::ops::rms_norm(*backend, x.view(), weight.view(), 1e-6, out.view());
+    model::ops::rms_norm(*backend, x.view(), weight, {.eps = 1e-6}, out.view());
     benchmark::ClobberMemory();
   }
   const auto elements = static_cast<double>(rows) * static_cast<double>(hidden);

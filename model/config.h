@@ -26,8 +26,9 @@ struct RopeScaling {
 };
 
 struct Config {
-  std::string architecture;  // "Qwen3ForCausalLM"
-  std::string model_type;    // "qwen3"
+  // "Qwen3ForCausalLM", "qwen3"
+  std::string architecture;
+  std::string model_type;
   std::int64_t hidden_size = 0;
   std::int64_t num_hidden_layers = 0;
   std::int64_t num_attention_heads = 0;
@@ -41,7 +42,8 @@ struct Config {
   double rope_theta = 0.0;
   RopeScaling rope_scaling;
   bool tie_word_embeddings = false;
-  bool qk_norm = false;  // by architecture: Qwen3 normalises each query and key head before RoPE
+  // By architecture: Qwen3 normalises each query and key head before RoPE.
+  bool qk_norm = false;
 
   // Width of q_proj's output and o_proj's input: num_attention_heads * head_dim. Not hidden_size.
   std::int64_t attention_width() const { return num_attention_heads * head_dim; }

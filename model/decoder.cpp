@@ -18,19 +18,12 @@
 #include "model/decoder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
-#include "model/ops/add.h"
-#include "model/ops/attention.h"
-#include "model/ops/embedding.h"
-#include "model/ops/kv_store.h"
-#include "model/ops/linear.h"
-#include "model/ops/rms_norm.h"
-#include "model/ops/rope.h"
-#include "model/ops/silu_mul.h"
+#include "model/architectures/architecture.h"
+#include "model/rope_table.h"
 
 namespace octlm::model {
 
@@ -69,39 +62,42 @@ struct Decoder::Workspace {
   Activation hidden, normed, q, k, v, attended, gate, up, head_rows, logits;
 };
 
-Decoder::Decoder(const Checkpoint& checkpoint, Backend& backend, const Options& options)
-    : config_(checkpoint.config()), backend_(backend), options_(options), rope_(config_) {
-  auto weight = [&](const std::string& name) {
-    return backend.place_weight(checkpoint.tensor(name));
-  };
-  embed_tokens_ = weight("model.embed_tokens.weight");
-  for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
-    const std::string at = "model.layers." + std::to_string(i) + ".";
-    Layer layer;
-    layer.input_layernorm = weight(at + "input_layernorm.weight");
-    layer.q_proj = weight(at + "self_attn.q_proj.weight");
-    layer.k_proj = weight(at + "self_attn.k_proj.weight");
-    layer.v_proj = weight(at + "self_attn.v_proj.weight");
-    if (config_.qk_norm) {
-      layer.q_norm = weight(at + "self_attn.q_norm.weight");
-      layer.k_norm = weight(at + "self_attn.k_norm.weight");
-    }
-    layer.o_proj = weight(at + "self_attn.o_proj.weight");
-    layer.post_attention_layernorm = weight(at + "post_attention_layernorm.weight");
-    layer.gate_proj = weight(at + "mlp.gate_proj.weight");
-    layer.up_proj = weight(at + "mlp.up_proj.weight");
-    layer.down_proj = weight(at + "mlp.down_proj.weight");
-    layers_.push_back(layer);
-  }
-  norm_ = weight("model.norm.weight");
-  lm_head_ = config_.tie_word_embeddings ? embed_tokens_ : weight("lm_head.weight");
-}
-
 namespace {
 [[noreturn]] void refuse(const std::string& what) {
   throw std::invalid_argument("[decoder] " + what);
 }
 }  // namespace
+
+Decoder::Decoder(const Config& config, const WeightsFunction& weights, Backend& backend,
+                 const Options& options)
+    : config_(config), backend_(backend), options_(options) {
+  const auto weight = [&](Module module, std::int64_t layer, const Shape& shape) {
+    const std::string name = weight_name(module, layer);
+    const ConstTensorView host = weights(name);
+    if (host.shape != shape) {
+      refuse(name + " is " + host.shape.to_string() + ", expected " + shape.to_string());
+    }
+    return backend.make_weight(host);
+  };
+  const Shape table({config_.vocab_size, config_.hidden_size});
+  embed_tokens_ = weight(Module::kEmbedTokens, 0, table);
+  const std::vector<LayerWeight> list = architecture_of(config_).layer_weights(config_);
+  layers_.resize(static_cast<std::size_t>(config_.num_hidden_layers));
+  for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
+    for (const LayerWeight& of : list) {
+      layers_[static_cast<std::size_t>(i)].weights[static_cast<std::size_t>(of.module)] =
+          weight(of.module, i, of.shape);
+    }
+  }
+  norm_ = weight(Module::kNorm, 0, {config_.hidden_size});
+  if (!config_.tie_word_embeddings) lm_head_ = weight(Module::kLmHead, 0, table);
+}
+
+Decoder::Decoder(const Checkpoint& checkpoint, Backend& backend, const Options& options)
+    : Decoder(
+          checkpoint.config(),
+          [&checkpoint](const std::string& name) { return checkpoint.tensor(name); }, backend,
+          options) {}
 
 void Decoder::check_ids(std::span<const std::int32_t> ids) const {
   if (ids.empty()) refuse("no token ids: a forward call needs at least one");
@@ -151,65 +147,103 @@ std::unique_ptr<Decoder::Workspace> Decoder::take_workspace(std::int64_t rows,
   return std::make_unique<Workspace>(config_, backend_, rows, logit_rows);
 }
 
-void Decoder::attention_block(const Layer& layer, std::int64_t layer_index, const Span& span,
-                              KvCache& cache, Workspace& work) const {
+// The table grows by doubling, so that a long decode remakes it seldom.
+void Decoder::extend_rope(std::int64_t positions) {
+  const Fault* fault = options_.fault;
+  if (fault != nullptr) positions += std::max<std::int64_t>(0, fault->rope_cached_position_offset);
+  if (positions <= rope_.positions()) return;
+  const std::int64_t room = std::max(positions, std::min(2 * std::max<std::int64_t>(positions, 256),
+                                                         config_.max_position_embeddings));
+  RopeTable table(rope_table_arguments(config_, fault));
+  table.extend(room);
+  rope_ = backend_.make_rope_table(table.cos(0, room), table.sin(0, room));
+}
+
+void Decoder::attention_block(std::int64_t index, const Span& span, KvCache& cache, Workspace& work,
+                              const Pass& pass) const {
+  using enum Module;
+  const Layer& layer = layers_[static_cast<std::size_t>(index)];
   const std::int64_t seq = span.seq;
   const std::int64_t heads = config_.num_attention_heads;
   const std::int64_t kv_heads = config_.num_key_value_heads;
-  const double eps = config_.rms_norm_eps;
   const TensorView normed = work.normed.of(seq);
 
-  ops::rms_norm(backend_, work.hidden.of(seq), layer.input_layernorm, eps, normed);
-  ops::linear(backend_, normed, layer.q_proj, work.q.of(seq));
-  ops::linear(backend_, normed, layer.k_proj, work.k.of(seq));
-  ops::linear(backend_, normed, layer.v_proj, work.v.of(seq));
+  pass.input(kSelfAttn, normed);
+  pass.linear(kQProj, normed, layer[kQProj], work.q.of(seq));
+  pass.linear(kKProj, normed, layer[kKProj], work.k.of(seq));
+  pass.linear(kVProj, normed, layer[kVProj], work.v.of(seq));
 
   const TensorView q = work.q.of(seq, heads);     // [seq, heads, head_dim]
   const TensorView k = work.k.of(seq, kv_heads);  // [seq, kv_heads, head_dim]
   const TensorView v = work.v.of(seq, kv_heads);
   if (config_.qk_norm) {
-    ops::rms_norm(backend_, q, layer.q_norm, eps, q);
-    ops::rms_norm(backend_, k, layer.k_norm, eps, k);
+    pass.rms_norm(kQNorm, q, layer[kQNorm], q);
+    pass.rms_norm(kKNorm, k, layer[kKNorm], k);
   }
-  const auto cos = rope_.cos(span.first_position, seq);
-  const auto sin = rope_.sin(span.first_position, seq);
-  ops::rope(backend_, q, cos, sin);
-  ops::rope(backend_, k, cos, sin);
-  ops::kv_store(backend_, k, span.first_position, cache.keys(layer_index));
-  ops::kv_store(backend_, v, span.first_position, cache.values(layer_index));
-
-  const double scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
-  ops::attention(backend_, q, cache.keys(layer_index), cache.values(layer_index),
-                 span.first_position, scale, work.attended.of(seq, heads));
-  ops::linear(backend_, work.attended.of(seq), layer.o_proj, normed);
-  ops::add(backend_, normed, work.hidden.of(seq));
+  pass.rope(q);
+  pass.rope(k);
+  pass.kv_store(k, cache.keys(index));
+  pass.kv_store(v, cache.values(index));
+  pass.attention(q, cache.keys(index), cache.values(index), work.attended.of(seq, heads));
+  pass.linear(kOProj, work.attended.of(seq), layer[kOProj], normed);
+  pass.output(kSelfAttn, normed);
 }
 
-void Decoder::mlp_block(const Layer& layer, const Span& span, Workspace& work) const {
-  const std::int64_t seq = span.seq;
-  const TensorView normed = work.normed.of(seq);
-  const TensorView gate = work.gate.of(seq);
-  ops::rms_norm(backend_, work.hidden.of(seq), layer.post_attention_layernorm, config_.rms_norm_eps,
-                normed);
-  ops::linear(backend_, normed, layer.gate_proj, gate);
-  ops::linear(backend_, normed, layer.up_proj, work.up.of(seq));
-  ops::silu_mul(backend_, gate, work.up.of(seq), gate);
-  ops::linear(backend_, gate, layer.down_proj, normed);
-  ops::add(backend_, normed, work.hidden.of(seq));
+void Decoder::mlp_block(const Layer& layer, const Span& span, Workspace& work,
+                        const Pass& pass) const {
+  using enum Module;
+  const TensorView normed = work.normed.of(span.seq);
+  const TensorView gate = work.gate.of(span.seq);
+  const TensorView up = work.up.of(span.seq);
+  pass.input(kMlp, normed);
+  pass.linear(kGateProj, normed, layer[kGateProj], gate);
+  pass.linear(kUpProj, normed, layer[kUpProj], up);
+  pass.silu_mul(gate, up, gate);
+  pass.linear(kDownProj, gate, layer[kDownProj], normed);
+  pass.output(kMlp, normed);
+}
+
+void Decoder::layer(std::int64_t index, const Span& span, KvCache& cache, Workspace& work,
+                    Pass& pass) const {
+  using enum Module;
+  const Layer& layer = layers_[static_cast<std::size_t>(index)];
+  const TensorView hidden = work.hidden.of(span.seq);
+  const TensorView normed = work.normed.of(span.seq);
+  pass.begin_layer(index);
+  pass.input(kLayer, hidden);
+  pass.rms_norm(kInputLayernorm, hidden, layer[kInputLayernorm], normed);
+  attention_block(index, span, cache, work, pass);
+  pass.add(normed, hidden);
+  pass.rms_norm(kPostAttentionLayernorm, hidden, layer[kPostAttentionLayernorm], normed);
+  mlp_block(layer, span, work, pass);
+  pass.add(normed, hidden);
+  pass.output(kLayer, hidden);
+}
+
+// Gathers the rows into head_rows: one op for each run of neighbouring positions.
+void Decoder::final_norm(const Span& span, std::span<const std::int64_t> positions, Workspace& work,
+                         const Pass& pass) const {
+  std::size_t first = 0;
+  while (first < positions.size()) {
+    std::size_t end = first + 1;
+    while (end < positions.size() && positions[end] == positions[end - 1] + 1) ++end;
+    const auto count = static_cast<std::int64_t>(end - first);
+    pass.rms_norm_of(positions.subspan(first, end - first), Module::kNorm,
+                     rows(work.hidden.whole, positions[first] - span.first_position, count), norm_,
+                     rows(work.head_rows.whole, static_cast<std::int64_t>(first), count));
+    first = end;
+  }
 }
 
 void Decoder::head(const Span& span, std::span<const std::int64_t> wanted, Workspace& work,
-                   const LogitSink& sink) const {
+                   const Pass& pass, const LogitSink& sink) const {
   const auto at_once = static_cast<std::size_t>(work.logits.whole.shape[0]);
+  const Weight& lm_head = config_.tie_word_embeddings ? embed_tokens_ : lm_head_;
   for (std::size_t done = 0; done < wanted.size(); done += at_once) {
     const auto positions = wanted.subspan(done, std::min(at_once, wanted.size() - done));
     const auto n = static_cast<std::int64_t>(positions.size());
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t row = positions[static_cast<std::size_t>(i)] - span.first_position;
-      ops::rms_norm(backend_, rows(work.hidden.whole, row, 1), norm_, config_.rms_norm_eps,
-                    rows(work.head_rows.whole, i, 1));
-    }
-    ops::linear(backend_, work.head_rows.of(n), lm_head_, work.logits.of(n));
+    final_norm(span, positions, work, pass);
+    pass.linear_of(positions, Module::kLmHead, work.head_rows.of(n), lm_head, work.logits.of(n));
     sink(positions, work.logits.of(n));
   }
 }
@@ -218,25 +252,23 @@ void Decoder::forward(std::span<const std::int32_t> ids, std::int64_t first_posi
                       KvCache& cache, std::span<const std::int64_t> wanted, const LogitSink& sink) {
   check_call(ids, first_position, cache, wanted);
   const auto count = static_cast<std::int64_t>(ids.size());
-  rope_.extend(first_position + count);
+  extend_rope(first_position + count);
   const std::int64_t block_rows = std::min(count, options_.rows_per_block);
   auto workspace = take_workspace(
       block_rows, std::clamp<std::int64_t>(std::ssize(wanted), 1, options_.logit_rows_per_block));
   Workspace& work = *workspace;
+  Pass pass(config_, backend_, rope_, options_.observer, options_.fault);
 
   for (std::int64_t start = 0; start < count; start += block_rows) {
     const Span span{first_position + start, std::min(block_rows, count - start)};
-    ops::embedding(backend_, embed_tokens_,
+    pass.begin_rows(span.first_position, span.seq, first_position > 0);
+    pass.embedding(Module::kEmbedTokens, embed_tokens_,
                    ids.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(span.seq)),
                    work.hidden.of(span.seq));
-    for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
-      const Layer& layer = layers_[static_cast<std::size_t>(i)];
-      attention_block(layer, i, span, cache, work);
-      mlp_block(layer, span, work);
-    }
+    for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) layer(i, span, cache, work, pass);
     const auto here = std::ranges::lower_bound(wanted, span.first_position + span.seq);
     const auto in_span = static_cast<std::size_t>(here - wanted.begin());
-    head(span, wanted.first(in_span), work, sink);
+    head(span, wanted.first(in_span), work, pass, sink);
     wanted = wanted.subspan(in_span);
   }
   cache.advance(count);

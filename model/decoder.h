@@ -3,23 +3,33 @@
 // at a time, with as many caches as wanted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "model/checkpoint.h"
 #include "model/config.h"
+#include "model/fault.h"
 #include "model/kv_cache.h"
+#include "model/modules.h"
+#include "model/observer.h"
 #include "model/ops/backend.h"
-#include "model/rope_table.h"
+#include "model/pass.h"
 #include "model/tensor.h"
 
 namespace octlm::model {
 
-// Receives logits [n, vocab_size] in the activation dtype for the n absolute positions given,
-// ascending. The view is valid during the call only. May throw: the cache is then as before the
+// Gives the weight of a checkpoint's name, in host memory that outlives the decoder. Throws for a
+// name it does not have.
+using WeightsFunction = std::function<ConstTensorView(const std::string& name)>;
+
+// Receives logits [n, vocab_size] in the activation dtype and the backend's memory
+// (Backend::on_host) for the n absolute positions given, ascending. The view is valid during the
+// call only. May throw: the cache is then as before the
 // forward call.
 using LogitSink =
     std::function<void(std::span<const std::int64_t> positions, ConstTensorView logits)>;
@@ -32,9 +42,16 @@ class Decoder {
     std::int64_t rows_per_block = 512;
     // Rows of logits handed to the sink at a time.
     std::int64_t logit_rows_per_block = 64;
+    // Null as a rule; else they outlive the decoder.
+    Observer* observer = nullptr;
+    const Fault* fault = nullptr;
   };
 
-  // Resolves every weight by name. REQUIRES: checkpoint and backend outlive the decoder.
+  // Takes every weight of the architecture by its name, once. Throws std::invalid_argument when one
+  // does not have the shape that the config asks for. REQUIRES: backend outlives the decoder.
+  Decoder(const Config& config, const WeightsFunction& weights, Backend& backend,
+          const Options& options);
+  // The weights of a checkpoint, which outlives the decoder.
   Decoder(const Checkpoint& checkpoint, Backend& backend, const Options& options);
   Decoder(const Checkpoint& checkpoint, Backend& backend)
       : Decoder(checkpoint, backend, Options()) {}
@@ -59,15 +76,13 @@ class Decoder {
                std::span<const std::int64_t> wanted, const LogitSink& sink);
 
  private:
+  // The weights of a layer, each at its module; empty where the architecture has none.
   struct Layer {
-    ConstTensorView input_layernorm;  // [hidden]
-    ConstTensorView q_proj, k_proj,
-        v_proj;                      // [heads * head_dim, hidden], [kv_heads * head_dim, hidden]
-    ConstTensorView q_norm, k_norm;  // [head_dim]; data null when the architecture has none
-    ConstTensorView o_proj;          // [hidden, heads * head_dim]
-    ConstTensorView post_attention_layernorm;  // [hidden]
-    ConstTensorView gate_proj, up_proj;        // [intermediate, hidden]
-    ConstTensorView down_proj;                 // [hidden, intermediate]
+    std::array<Weight, kLayerWeights> weights;
+
+    const Weight& operator[](Module module) const {
+      return weights[static_cast<std::size_t>(module)];
+    }
   };
   struct Workspace;
   // The rows that pass through the layers together: absolute positions [first_position, + seq).
@@ -82,21 +97,31 @@ class Decoder {
   std::unique_ptr<Workspace> take_workspace(std::int64_t rows, std::int64_t logit_rows);
   void check_call(std::span<const std::int32_t> ids, std::int64_t first_position,
                   const KvCache& cache, std::span<const std::int64_t> wanted) const;
-  void attention_block(const Layer& layer, std::int64_t layer_index, const Span& span,
-                       KvCache& cache, Workspace& work) const;
-  void mlp_block(const Layer& layer, const Span& span, Workspace& work) const;
+  // Makes the table long enough for these positions.
+  void extend_rope(std::int64_t positions);
+  void layer(std::int64_t index, const Span& span, KvCache& cache, Workspace& work,
+             Pass& pass) const;
+  // Both leave their result in work.normed.
+  void attention_block(std::int64_t index, const Span& span, KvCache& cache, Workspace& work,
+                       const Pass& pass) const;
+  void mlp_block(const Layer& layer, const Span& span, Workspace& work, const Pass& pass) const;
   // Final norm and lm_head of the wanted positions, all of them inside `span`.
   void head(const Span& span, std::span<const std::int64_t> wanted, Workspace& work,
-            const LogitSink& sink) const;
+            const Pass& pass, const LogitSink& sink) const;
+  void final_norm(const Span& span, std::span<const std::int64_t> positions, Workspace& work,
+                  const Pass& pass) const;
 
   Config config_;
   Backend& backend_;
   Options options_;
-  ConstTensorView embed_tokens_;  // [vocab, hidden]
+  // [vocab, hidden]
+  Weight embed_tokens_;
   std::vector<Layer> layers_;
-  ConstTensorView norm_;     // [hidden]
-  ConstTensorView lm_head_;  // [vocab, hidden]; the embedding when tied
-  RopeTable rope_;
+  // [hidden]
+  Weight norm_;
+  // [vocab, hidden]; empty when tied: the embedding then serves.
+  Weight lm_head_;
+  ResidentRopeTable rope_;
   std::unique_ptr<Workspace> workspace_;
 };
 

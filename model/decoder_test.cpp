@@ -391,6 +391,104 @@ TEST(KvCache, BytesAreThoseOfWhatIsStored) {
   EXPECT_EQ(kv.used_bytes(), 5 * 2 * 2 * 2 * 16 * 4);
 }
 
+// The weights come from a function: no file is needed, and one that is changed on the way changes
+// what is computed, as a fault in a checkpoint would.
+TEST(Decoder, TakesItsWeightsFromAFunction) {
+  TemporaryFolder folder;
+  make_tiny_checkpoint({}).write(folder.path());
+  const Checkpoint checkpoint = Checkpoint::open(folder.path());
+  const auto backend = cpu::make_backend({.threads = 2, .instruction_set = ""});
+  const auto ids = random_ids(12, checkpoint.config().vocab_size);
+  std::vector<std::int64_t> wanted(ids.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  const auto logits = [&](Decoder&& decoder) {
+    KvCache kv(checkpoint.config(), *backend, std::ssize(ids));
+    std::vector<float> rows;
+    decoder.forward(ids, 0, kv, wanted, [&](auto, const ConstTensorView& view) {
+      rows.insert(rows.end(), view.as<float>(), view.as<float>() + view.shape.elements());
+    });
+    return rows;
+  };
+  const auto given = [&](const std::string& name) { return checkpoint.tensor(name); };
+  const auto swapped = [&](const std::string& name) {
+    std::string other = name;
+    if (const auto at = name.find("k_proj"); at != std::string::npos) other[at] = 'v';
+    if (const auto at = name.find("v_proj"); at != std::string::npos) other[at] = 'k';
+    return checkpoint.tensor(other);
+  };
+  const auto expected = logits(Decoder(checkpoint, *backend));
+  EXPECT_EQ(logits(Decoder(checkpoint.config(), given, *backend, {})), expected);
+  EXPECT_NE(logits(Decoder(checkpoint.config(), swapped, *backend, {})), expected);
+  const auto misshapen = [&](const std::string& name) {
+    return checkpoint.tensor(name == "model.norm.weight" ? "model.layers.0.self_attn.q_norm.weight"
+                                                         : name);
+  };
+  expect_refused([&] { Decoder(checkpoint.config(), misshapen, *backend, {}); },
+                 "[decoder] model.norm.weight is [16], expected [32]");
+}
+
+// Zeroes the input of one module.
+class Eraser final : public Observer {
+ public:
+  explicit Eraser(std::string module) : module_(std::move(module)) {}
+  void input(const ModuleCall& call, const TensorView& x) override {
+    if (call.module == module_) std::memset(x.data, 0, x.bytes());
+  }
+  void output(const ModuleCall& call, const ConstTensorView& y) override {
+    if (call.module != module_) return;
+    for (std::int64_t i = 0; i < y.shape.elements(); ++i)
+      largest = std::max(largest, std::abs(y.as<float>()[i]));
+    positions.insert(positions.end(), call.positions.begin(), call.positions.end());
+  }
+  float largest = 0;
+  std::vector<std::int64_t> positions;
+
+ private:
+  std::string module_;
+};
+
+// What an observer writes over a module's input is what the module is computed from; the rows it is
+// told of are those of the call, block by block.
+TEST(Decoder, AnObserverMayOverwriteAnInput) {
+  for (const char* module :
+       {"model.layers.1.self_attn.o_proj", "model.layers.0.mlp.down_proj", "lm_head"}) {
+    Eraser eraser(module);
+    Rig rig({}, Arithmetic::kFloat32, {.rows_per_block = 4, .observer = &eraser});
+    Rig plain;
+    const auto ids = random_ids(10, rig.vocab());
+    EXPECT_GT(max_difference(rig.full(ids), plain.full(ids)), 0.01) << module;
+    EXPECT_EQ(eraser.largest, 0.0F) << module;
+    std::vector<std::int64_t> all(10);
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(eraser.positions, all) << module;
+  }
+}
+
+// Looking on changes nothing, and neither does a fault that says what the config says.
+TEST(Decoder, ObserverAndEmptyFaultLeaveTheBits) {
+  Observer observer;
+  const Fault fault;
+  Rig plain;
+  Rig watched({}, Arithmetic::kFloat32, {.observer = &observer, .fault = &fault});
+  const auto ids = random_ids(30, plain.vocab());
+  EXPECT_EQ(watched.split(ids, {20, 1, 9}), plain.split(ids, {20, 1, 9}));
+}
+
+// A float32 cache behind float64 arithmetic: rounding shows, and no more than rounding.
+TEST(KvCache, HasADtypeOfItsOwn) {
+  Rig rig({}, Arithmetic::kDefinition);
+  const auto ids = random_ids(20, rig.vocab());
+  KvCache narrow(rig.decoder().config(), rig.decoder().backend(), 20, DType::kFloat32);
+  EXPECT_EQ(narrow.dtype(), DType::kFloat32);
+  const double error = max_difference(rig.call(ids, narrow), rig.full(ids));
+  EXPECT_GT(error, 1e-10);
+  EXPECT_LE(error, kFloat32Bound);
+  EXPECT_EQ(narrow.used_bytes(), 20 * 2 * 2 * 2 * 16 * 4);
+  expect_refused(
+      [&] { KvCache(rig.decoder().config(), rig.decoder().backend(), 20, DType::kFloat16); },
+      "[kv_cache] backend definition does not keep a cache in float16");
+}
+
 // Working space does not grow with the prompt, nor with vocab x seq.
 TEST(Decoder, WorkingSpaceIsBoundedByTheBlock) {
   const TinyOptions tiny{.max_position_embeddings = 4096};

@@ -4,15 +4,17 @@
 
 namespace octlm::model {
 
-KvCache::KvCache(const Config& config, Backend& backend, std::int64_t capacity)
-    : capacity_(capacity),
-      bytes_per_token_(config.cache_bytes_per_token(backend.activation_dtype())),
-      dtype_(backend.activation_dtype()) {
+KvCache::KvCache(const Config& config, Backend& backend, std::int64_t capacity, DType dtype)
+    : capacity_(capacity), bytes_per_token_(config.cache_bytes_per_token(dtype)), dtype_(dtype) {
   if (capacity < 1 || capacity > config.max_position_embeddings) {
     throw std::invalid_argument("[kv_cache] capacity is " + std::to_string(capacity) +
                                 ", expected 1 to " +
                                 std::to_string(config.max_position_embeddings) +
                                 " (max_position_embeddings in config.json)");
+  }
+  if (!backend.takes_cache(dtype)) {
+    throw std::invalid_argument("[kv_cache] backend " + backend.name() +
+                                " does not keep a cache in " + std::string(dtype_name(dtype)));
   }
   layer_shape_ = Shape({config.num_key_value_heads, capacity, config.head_dim});
   const std::size_t bytes = static_cast<std::size_t>(layer_shape_.elements()) * dtype_bytes(dtype_);

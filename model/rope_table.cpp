@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "model/stored_values.h"
+
 namespace octlm::model {
 namespace {
 
@@ -22,27 +24,32 @@ float llama3_scaled(float inverse_frequency, const RopeScaling& scaling) {
   return (1.0F - smooth) * (inverse_frequency / factor) + smooth * inverse_frequency;
 }
 
+float rounded(DType dtype, float value) {
+  if (dtype == DType::kFloat32) return value;
+  return static_cast<float>(rounded_to(dtype, static_cast<double>(value)));
+}
+
 }  // namespace
 
-std::vector<float> rope_inverse_frequencies(const Config& config) {
-  const std::int64_t half = config.head_dim / 2;
+std::vector<float> rope_inverse_frequencies(const RopeTableArguments& arguments) {
+  const std::int64_t half = arguments.head_dim / 2;
   std::vector<float> inverse(static_cast<std::size_t>(half));
   for (std::int64_t i = 0; i < half; ++i) {
-    const float exponent = static_cast<float>(2 * i) / static_cast<float>(config.head_dim);
+    const float exponent = static_cast<float>(2 * i) / static_cast<float>(arguments.head_dim);
     // torch computes float32 ** with the base rounded to float32; a power in double, rounded once.
     const auto power = static_cast<float>(std::pow(
-        static_cast<double>(static_cast<float>(config.rope_theta)), static_cast<double>(exponent)));
+        static_cast<double>(static_cast<float>(arguments.theta)), static_cast<double>(exponent)));
     float frequency = 1.0F / power;
-    if (config.rope_scaling.kind == RopeScaling::Kind::kLlama3) {
-      frequency = llama3_scaled(frequency, config.rope_scaling);
+    if (arguments.scaling.kind == RopeScaling::Kind::kLlama3) {
+      frequency = llama3_scaled(frequency, arguments.scaling);
     }
-    inverse[static_cast<std::size_t>(i)] = frequency;
+    inverse[static_cast<std::size_t>(i)] = rounded(arguments.inverse_frequency_dtype, frequency);
   }
   return inverse;
 }
 
-RopeTable::RopeTable(const Config& config)
-    : inverse_frequencies_(rope_inverse_frequencies(config)) {}
+RopeTable::RopeTable(const RopeTableArguments& arguments)
+    : arguments_(arguments), inverse_frequencies_(rope_inverse_frequencies(arguments)) {}
 
 void RopeTable::extend(std::int64_t positions) {
   const auto half = inverse_frequencies_.size();
@@ -53,9 +60,11 @@ void RopeTable::extend(std::int64_t positions) {
   sin_.resize(wanted);
   for (std::size_t row = have / half; row < static_cast<std::size_t>(positions); ++row) {
     for (std::size_t i = 0; i < half; ++i) {
-      const float phase = static_cast<float>(row) * inverse_frequencies_[i];
+      const float phase =
+          rounded(arguments_.phase_dtype, static_cast<float>(row) * inverse_frequencies_[i]);
       cos_[row * half + i] = static_cast<float>(std::cos(static_cast<double>(phase)));
-      sin_[row * half + i] = static_cast<float>(std::sin(static_cast<double>(phase)));
+      sin_[row * half + i] =
+          static_cast<float>(arguments_.direction * std::sin(static_cast<double>(phase)));
     }
   }
 }

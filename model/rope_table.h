@@ -5,7 +5,8 @@
 //                                             float32 reciprocal
 //   phase[p, i] = p * inv_freq[i]             one float32 product
 //   cos, sin                                  of that float32 phase, rounded to float32
-// 16-bit phases or frequencies are a bug class of their own (EleutherAI/gpt-neox#1003).
+// 16-bit phases or frequencies are a bug class of their own (EleutherAI/gpt-neox#1003). All that
+// the table depends on is an argument.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,31 @@
 
 namespace octlm::model {
 
-// float32 [head_dim / 2], after the config's scaling.
-std::vector<float> rope_inverse_frequencies(const Config& config);
+struct RopeTableArguments {
+  RopeTableArguments() = default;
+  explicit RopeTableArguments(const Config& config)
+      : head_dim(config.head_dim), theta(config.rope_theta), scaling(config.rope_scaling) {}
 
+  std::int64_t head_dim = 0;
+  double theta = 0.0;
+  RopeScaling scaling;
+  // Rounded to these after they are computed in float32.
+  DType inverse_frequency_dtype = DType::kFloat32;
+  DType phase_dtype = DType::kFloat32;
+  // -1 turns every rotation around.
+  double direction = 1.0;
+};
+
+// float32 [head_dim / 2], after the scaling.
+std::vector<float> rope_inverse_frequencies(const RopeTableArguments& arguments);
+
+// The table in host memory; ops take the backend's own (Backend::make_rope_table).
 class RopeTable {
  public:
-  explicit RopeTable(const Config& config);
+  explicit RopeTable(const RopeTableArguments& arguments);
+  explicit RopeTable(const Config& config) : RopeTable(RopeTableArguments(config)) {}
 
-  // Makes rows [0, positions) available. REQUIRES: positions <= max_position_embeddings.
+  // Makes rows [0, positions) available.
   void extend(std::int64_t positions);
 
   // Views of [count, head_dim / 2] float32, valid until the next extend().
@@ -31,8 +49,10 @@ class RopeTable {
   ConstTensorView sin(std::int64_t first_position, std::int64_t count) const;
 
  private:
+  RopeTableArguments arguments_;
   std::vector<float> inverse_frequencies_;
-  std::vector<float> cos_;  // [positions, head_dim / 2]
+  // [positions, head_dim / 2]
+  std::vector<float> cos_;
   std::vector<float> sin_;
 };
 

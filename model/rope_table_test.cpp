@@ -25,7 +25,7 @@ Config llama3(double theta, std::int64_t head_dim, double factor) {
 // One float32 is enough to tell an exponent, a power and a reciprocal rounded to float32 from a
 // table in double: pair 37 of Qwen3's 64 has the power 2942.7273 and not 2942.72717621.
 TEST(RopeInverseFrequencies, RoundWhereTransformersRounds) {
-  const auto inverse = rope_inverse_frequencies(config_of(1e6, 128));
+  const auto inverse = rope_inverse_frequencies(RopeTableArguments(config_of(1e6, 128)));
   ASSERT_EQ(inverse.size(), 64U);
   EXPECT_EQ(inverse[0], 1.0F);
   EXPECT_EQ(inverse[37], 1.0F / 2942.7273F);
@@ -35,8 +35,8 @@ TEST(RopeInverseFrequencies, RoundWhereTransformersRounds) {
 
 // ggml-org/llama.cpp#8676, unslothai/unsloth#6197: rope_type llama3 parsed and not used.
 TEST(RopeInverseFrequencies, Llama3BandsOfLlama32) {
-  const auto plain = rope_inverse_frequencies(config_of(5e5, 64));
-  const auto scaled = rope_inverse_frequencies(llama3(5e5, 64, 32));
+  const auto plain = rope_inverse_frequencies(RopeTableArguments(config_of(5e5, 64)));
+  const auto scaled = rope_inverse_frequencies(RopeTableArguments(llama3(5e5, 64, 32)));
   for (std::size_t i = 0; i <= 14; ++i) EXPECT_EQ(scaled[i], plain[i]) << i;
   EXPECT_NEAR(scaled[15], 0.00129055, 5e-9);
   EXPECT_NEAR(scaled[16], 0.000429557, 5e-10);
@@ -46,8 +46,8 @@ TEST(RopeInverseFrequencies, Llama3BandsOfLlama32) {
 }
 
 TEST(RopeInverseFrequencies, Llama3BandsOfLlama31) {
-  const auto plain = rope_inverse_frequencies(config_of(5e5, 128));
-  const auto scaled = rope_inverse_frequencies(llama3(5e5, 128, 8));
+  const auto plain = rope_inverse_frequencies(RopeTableArguments(config_of(5e5, 128)));
+  const auto scaled = rope_inverse_frequencies(RopeTableArguments(llama3(5e5, 128, 8)));
   for (std::size_t i = 0; i < 29; ++i) EXPECT_EQ(scaled[i], plain[i]) << i;
   EXPECT_NEAR(scaled[29], 0.00216657, 5e-9);
   for (std::size_t i = 29; i < 35; ++i) {
@@ -73,7 +73,7 @@ TEST(RopeTable, LongPositionsUseTheRoundedPhase) {
   const Config config = config_of(1e6, 128);
   RopeTable table(config);
   table.extend(40960);
-  const auto inverse = rope_inverse_frequencies(config);
+  const auto inverse = rope_inverse_frequencies(RopeTableArguments(config));
   int differ_from_exact = 0;
   for (std::size_t i = 0; i < inverse.size(); ++i) {
     const float phase = 40959.0F * inverse[i];

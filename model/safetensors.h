@@ -18,7 +18,8 @@ struct SafetensorsEntry {
   // F32, F16 or BF16 in the file; all other dtypes are refused by name.
   DType dtype = DType::kFloat32;
   Shape shape;
-  std::uint64_t offset = 0;  // of the first byte, from the start of the file
+  // Of the first byte, from the start of the file.
+  std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 

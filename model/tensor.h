@@ -73,9 +73,8 @@ struct TensorView {
   T* as() const {
     return static_cast<T*>(data);
   }
-  operator ConstTensorView() const {
-    return {data, dtype, shape};
-  }  // NOLINT: a view decays to const
+  // A view decays to const.
+  operator ConstTensorView() const { return {data, dtype, shape}; }  // NOLINT
 };
 
 // Rows [first, first + count) of a tensor along its outermost axis.

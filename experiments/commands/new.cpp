@@ -14,11 +14,8 @@
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/new_spec.h"
-#include "experiments/commands/starting_points.h"
-#include "experiments/engines/checkpoint_store.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/kinds/kinds.h"
-#include "formats/sha256.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {

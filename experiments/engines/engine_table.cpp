@@ -7,8 +7,7 @@
 #include "experiments/engines/local_environment.h"
 #include "experiments/engines/octlm_engine.h"
 #include "reference/transformers/transformers.h"
-#include "formats/json_reader.h"
-#include "formats/error.h"
+#include "formats/nearest_name.h"
 
 namespace octlm::experiments {
 namespace {

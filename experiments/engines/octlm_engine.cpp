@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/backends.h"
 #include "model/checkpoint.h"
-#include "model/cpu/backend.h"
 #include "model/decoder.h"
 #include "reference/request.h"
 
@@ -13,16 +13,12 @@ namespace {
 
 using reference::ForwardCall;
 
-std::unique_ptr<model::Backend> make_backend(const OctlmEngineOptions& options) {
-  if (options.device != "cpu") {
-    throw std::invalid_argument("device '" + options.device +
-                                "' is not in this build; it has: cpu");
-  }
-  const model::cpu::Options cpu{options.threads, options.instruction_set};
-  if (options.dtype == "float32") return model::cpu::make_backend(cpu);
-  if (options.dtype == "float64") return model::cpu::make_definition(cpu);
-  throw std::invalid_argument("dtype '" + options.dtype +
-                              "' is not in this build; it has: float32, float64");
+std::unique_ptr<model::Backend> open_backend(const OctlmEngineOptions& options) {
+  const model::BackendEntry& entry = model::find_backend(options.device, options.dtype);
+  return model::make_backend({.device = options.device,
+                              .dtype = entry.dtype,
+                              .threads = options.threads,
+                              .instruction_set = options.instruction_set});
 }
 
 // Hands the decoder's logits on as float32 rows, narrowing float64.
@@ -61,7 +57,7 @@ class Session final : public reference::Session {
     decoder_.forward(
         ids_, call.first_position, cache_, wanted_,
         [&](std::span<const std::int64_t> positions, const model::ConstTensorView& logits) {
-          hand_on(positions, logits, narrowed_, sink);
+          hand_on(positions, decoder_.backend().on_host(logits, copied_), narrowed_, sink);
         });
     calls_.push_back(call);
     return true;
@@ -84,15 +80,16 @@ class Session final : public reference::Session {
   bool pending_ = false;
   std::vector<std::int32_t> ids_;
   std::vector<std::int64_t> wanted_;
+  std::vector<std::byte> copied_;
 };
 
 class OctlmEngine final : public reference::Engine {
  public:
   explicit OctlmEngine(const OctlmEngineOptions& options)
       : options_(options),
-        backend_(make_backend(options)),
+        backend_(open_backend(options)),
         checkpoint_(model::Checkpoint::open(options.folder)),
-        decoder_(checkpoint_, *backend_) {
+        decoder_(checkpoint_, *backend_, {.observer = options.observer, .fault = options.fault}) {
     for (const model::StoredTensor& stored : checkpoint_.stored()) {
       weight_bytes_ += static_cast<std::int64_t>(stored.view.bytes());
     }
@@ -139,8 +136,8 @@ std::unique_ptr<reference::Engine> make_octlm_engine(const OctlmEngineOptions& o
 }
 
 reference::Capabilities octlm_capabilities() {
-  return {.dtypes = {"float32", "float64"},
-          .devices = {"cpu"},
+  return {.dtypes = model::backend_dtypes("cpu"),
+          .devices = model::backend_devices(),
           .paths = {"full", "cached:half", "cached:every", "chunked"},
           .append = true};
 }

@@ -5,16 +5,24 @@
 #include <memory>
 #include <string>
 
+#include "model/fault.h"
+#include "model/observer.h"
 #include "reference/engine.h"
 
 namespace octlm::experiments {
 
 struct OctlmEngineOptions {
   std::filesystem::path folder;
-  std::string dtype = "float32";  // "float32", or "float64": plain loops, what every op means
+  // A dtype and device of model/backends.h; float64 is the definition, what every op means.
+  std::string dtype = "float32";
   std::string device = "cpu";
-  int threads = 0;              // 0 = the CPUs this process may run on
-  std::string instruction_set;  // "" = the best this CPU has
+  // 0 = the CPUs this process may run on.
+  int threads = 0;
+  // "" = the best this CPU has.
+  std::string instruction_set = {};
+  // For the decoder; null as a rule, else they outlive the engine.
+  model::Observer* observer = nullptr;
+  const model::Fault* fault = nullptr;
 };
 
 // Opens the checkpoint and makes a decoder for it. Throws std::invalid_argument for a dtype or

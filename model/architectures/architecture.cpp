@@ -1,9 +1,7 @@
 #include "model/architectures/architecture.h"
 
 #include <array>
-#include <iterator>
 #include <stdexcept>
-#include <utility>
 
 #include "model/architectures/list.h"
 
@@ -25,17 +23,16 @@ const Architecture& architecture_of(const Config& config) {
 std::vector<ExpectedTensor> expected_tensors(const Config& config) {
   const Architecture& architecture = architecture_of(config);
   std::vector<ExpectedTensor> all;
-  all.push_back({"model.embed_tokens.weight", {config.vocab_size, config.hidden_size}});
+  const auto add = [&](Module module, std::int64_t layer, const Shape& shape) {
+    all.push_back({weight_name(module, layer), shape});
+  };
+  add(Module::kEmbedTokens, 0, {config.vocab_size, config.hidden_size});
+  const std::vector<LayerWeight> weights = architecture.layer_weights(config);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    auto tensors =
-        architecture.layer_tensors(config, "model.layers." + std::to_string(layer) + ".");
-    all.insert(all.end(), std::make_move_iterator(tensors.begin()),
-               std::make_move_iterator(tensors.end()));
+    for (const LayerWeight& weight : weights) add(weight.module, layer, weight.shape);
   }
-  all.push_back({"model.norm.weight", {config.hidden_size}});
-  if (!config.tie_word_embeddings) {
-    all.push_back({"lm_head.weight", {config.vocab_size, config.hidden_size}});
-  }
+  add(Module::kNorm, 0, {config.hidden_size});
+  if (!config.tie_word_embeddings) add(Module::kLmHead, 0, {config.vocab_size, config.hidden_size});
   return all;
 }
 

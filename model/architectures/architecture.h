@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/config.h"
+#include "model/modules.h"
 #include "model/tensor.h"
 
 namespace octlm::model {
@@ -23,18 +24,26 @@ struct ExpectedTensor {
   Shape shape;       // [out_features, in_features] for projections, as stored
 };
 
+// The weight of one module of a layer.
+struct LayerWeight {
+  Module module;
+  Shape shape;
+};
+
 struct Architecture {
-  const char* name;        // config.json's architectures[0]
-  const char* model_type;  // config.json's model_type
-  bool qk_norm;            // each query and key head is normalised before RoPE
+  // config.json's architectures[0] and model_type.
+  const char* name;
+  const char* model_type;
+  // Each query and key head is normalised before RoPE.
+  bool qk_norm;
   // The config.json fields that mean something else here than elsewhere, or exist only here; the
   // rows common to all are in config.cpp.
   std::vector<FieldRule> (*fields)();
   // Reads those fields: num_key_value_heads and head_dim, and whatever must be refused. The other
   // members of Config are filled already.
   void (*read)(const ConfigFields& fields, Config& config);
-  // The tensors of one layer, each name starting with `prefix` ("model.layers.3.").
-  std::vector<ExpectedTensor> (*layer_tensors)(const Config& config, const std::string& prefix);
+  // The weights of one layer: what a checkpoint holds, and what the decoder asks for.
+  std::vector<LayerWeight> (*layer_weights)(const Config& config);
 };
 
 // Every architecture that can be run, in the order of the list.

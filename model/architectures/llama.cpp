@@ -35,21 +35,17 @@ void read_llama(const ConfigFields& fields, Config& config) {
   }
 }
 
-std::vector<ExpectedTensor> llama_layer(const Config& config, const std::string& prefix) {
+std::vector<LayerWeight> llama_layer(const Config& config) {
   const std::int64_t hidden = config.hidden_size;
   const std::int64_t attention = config.attention_width();
   const std::int64_t key_value = config.key_value_width();
   const std::int64_t intermediate = config.intermediate_size;
   return {
-      {prefix + "input_layernorm.weight", {hidden}},
-      {prefix + "self_attn.q_proj.weight", {attention, hidden}},
-      {prefix + "self_attn.k_proj.weight", {key_value, hidden}},
-      {prefix + "self_attn.v_proj.weight", {key_value, hidden}},
-      {prefix + "self_attn.o_proj.weight", {hidden, attention}},
-      {prefix + "post_attention_layernorm.weight", {hidden}},
-      {prefix + "mlp.gate_proj.weight", {intermediate, hidden}},
-      {prefix + "mlp.up_proj.weight", {intermediate, hidden}},
-      {prefix + "mlp.down_proj.weight", {hidden, intermediate}},
+      {Module::kInputLayernorm, {hidden}},         {Module::kQProj, {attention, hidden}},
+      {Module::kKProj, {key_value, hidden}},       {Module::kVProj, {key_value, hidden}},
+      {Module::kOProj, {hidden, attention}},       {Module::kPostAttentionLayernorm, {hidden}},
+      {Module::kGateProj, {intermediate, hidden}}, {Module::kUpProj, {intermediate, hidden}},
+      {Module::kDownProj, {hidden, intermediate}},
   };
 }
 
@@ -61,7 +57,7 @@ const Architecture& llama() {
                                    .qk_norm = false,
                                    .fields = llama_fields,
                                    .read = read_llama,
-                                   .layer_tensors = llama_layer};
+                                   .layer_weights = llama_layer};
   return kLlama;
 }
 

@@ -66,11 +66,11 @@ void read_qwen3(const ConfigFields& fields, Config& config) {
 }
 
 // llama's layer, and a norm over each query and key head.
-std::vector<ExpectedTensor> qwen3_layer(const Config& config, const std::string& prefix) {
-  std::vector<ExpectedTensor> tensors = llama().layer_tensors(config, prefix);
-  tensors.push_back({prefix + "self_attn.q_norm.weight", {config.head_dim}});
-  tensors.push_back({prefix + "self_attn.k_norm.weight", {config.head_dim}});
-  return tensors;
+std::vector<LayerWeight> qwen3_layer(const Config& config) {
+  std::vector<LayerWeight> weights = llama().layer_weights(config);
+  weights.push_back({Module::kQNorm, {config.head_dim}});
+  weights.push_back({Module::kKNorm, {config.head_dim}});
+  return weights;
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ const Architecture& qwen3() {
                                    .qk_norm = true,
                                    .fields = qwen3_fields,
                                    .read = read_qwen3,
-                                   .layer_tensors = qwen3_layer};
+                                   .layer_weights = qwen3_layer};
   return kQwen3;
 }
 

@@ -1,4 +1,4 @@
-// The two CPU backends.
+// The two CPU backends; model/backends.h chooses by device and dtype.
 #pragma once
 
 #include <memory>

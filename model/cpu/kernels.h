@@ -1,4 +1,4 @@
-// The float32 kernels of one instruction set, as a table of functions: what float32_backend.cpp
+// The float32 kernels of one instruction set, as a table of functions: what model/cpu/vectorised/
 // calls. The sources in kernels/*.inc are compiled once per instruction set (kernels_avx512.cpp,
 // …), each into its own namespace.
 //

@@ -107,23 +107,23 @@ TEST(InstructionSet, BestFirstAndGenericAlways) {
   }
 }
 
-TEST(Float32Backend, SaysWhatItIs) {
+TEST(Vectorised, SaysWhatItIs) {
   EXPECT_EQ(make_backend({1, "generic"})->description(), "cpu generic, 1 thread");
   EXPECT_EQ(make_definition({2, ""})->description(), "definition float64, 2 threads");
 }
 
-TEST(Float32Backend, AllocatesNothingOnceWarm) {
+TEST(Vectorised, AllocatesNothingOnceWarm) {
   const auto backend = make_backend({2, ""});
   std::vector<float> x(200 * 256, 1.0f), w(300 * 256, 1.0f), y(200 * 300), kv(2 * 256 * 64, 0.5f);
+  const Weight weight = backend->make_weight({w.data(), DType::kFloat32, {300, 256}});
   const auto step = [&](std::int64_t rows) {
     const TensorView out{y.data(), DType::kFloat32, {rows, 300}};
-    ops::linear(*backend, {x.data(), DType::kFloat32, {rows, 256}},
-                {w.data(), DType::kFloat32, {300, 256}}, out);
+    ops::linear(*backend, {x.data(), DType::kFloat32, {rows, 256}}, weight, out);
     ops::silu_mul(*backend, out, out, out);
-    backend->attention({x.data(), DType::kFloat32, {rows, 4, 64}},
-                       {kv.data(), DType::kFloat32, {2, 256, 64}},
-                       {kv.data(), DType::kFloat32, {2, 256, 64}}, 256 - rows, 0.125,
-                       {y.data(), DType::kFloat32, {rows, 4, 64}});
+    backend->attention(
+        {x.data(), DType::kFloat32, {rows, 4, 64}}, {kv.data(), DType::kFloat32, {2, 256, 64}},
+        {kv.data(), DType::kFloat32, {2, 256, 64}}, {.first_position = 256 - rows, .scale = 0.125},
+        {y.data(), DType::kFloat32, {rows, 4, 64}});
   };
   for (const std::int64_t rows : {1, 200}) {
     step(rows);

@@ -1,6 +1,6 @@
 // accumulator += x, element by element: the residual connection.
 //   x, accumulator  any one shape, activation dtype; x may be the accumulator
-// One rounding. NaN propagates. Throws std::invalid_argument.
+// One rounding to the activation dtype. NaN propagates. Throws std::invalid_argument.
 #pragma once
 
 #include "model/ops/backend.h"

@@ -1,6 +1,6 @@
 #include "model/ops/add.h"
 
-#include "model/ops/testing/subject.h"
+#include "model/ops/testing/op_case.h"
 
 namespace octlm::model::ops {
 namespace {
@@ -18,7 +18,7 @@ TEST_P(Add, IsOneRounding) {
     const Tensor x = random.normal(activation(), {n});
     Tensor sum = random.normal(activation(), {n});
     const Tensor before = sum;
-    add(*backend_, x.view(), sum.view());
+    add(*backend_, here(x), back(sum));
     for (std::int64_t i = 0; i < n; ++i) {
       Tensor expected(activation(), {1});
       expected.set(0, x[i] + before[i]);
@@ -29,11 +29,11 @@ TEST_P(Add, IsOneRounding) {
 
 TEST_P(Add, RefusesWhatDoesNotFit) {
   Tensor x(activation(), {4}), sum(activation(), {5});
-  EXPECT_THROW(add(*backend_, x.view(), sum.view()), std::invalid_argument);
+  EXPECT_THROW(add(*backend_, here(x), back(sum)), std::invalid_argument);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Add, ::testing::ValuesIn(testing::all_backends()),
-                         testing::subject_name);
+                         testing::op_case_name);
 
 }  // namespace
 }  // namespace octlm::model::ops

@@ -7,7 +7,7 @@
 namespace octlm::model::ops {
 
 void attention(Backend& backend, ConstTensorView q, ConstTensorView k_cache,
-               ConstTensorView v_cache, std::int64_t first_position, double scale, TensorView out) {
+               ConstTensorView v_cache, const AttentionArguments& arguments, TensorView out) {
   const Check check("attention", backend);
   check.rank("q", q, 3, "[seq, heads, head_dim]");
   check.rank("k_cache", k_cache, 3, "[kv_heads, capacity, head_dim]");
@@ -20,18 +20,22 @@ void attention(Backend& backend, ConstTensorView q, ConstTensorView k_cache,
     check.fail(std::to_string(heads) + " query heads cannot share " + std::to_string(kv_heads) +
                " KV heads");
   }
+  check.activation("q", q);
+  check.activation("out", out);
+  check.cache("k_cache", k_cache);
+  check.cache("v_cache", v_cache);
+  if (k_cache.dtype != v_cache.dtype) check.fail("k_cache and v_cache are of two dtypes");
   for (const auto& [name, tensor] :
        {std::pair{"q", q}, std::pair{"k_cache", k_cache}, std::pair{"v_cache", v_cache}}) {
-    check.activation(name, tensor);
     check.apart("out", out, name, tensor);
   }
-  check.activation("out", out);
+  const std::int64_t first_position = arguments.first_position;
   if (!(first_position >= 0 && seq <= capacity && first_position <= capacity - seq)) {
     check.fail("positions " + std::to_string(first_position) + " to " +
                std::to_string(first_position + seq) + " are not in a cache of " +
                std::to_string(capacity));
   }
-  backend.attention(q, k_cache, v_cache, first_position, scale, out);
+  backend.attention(q, k_cache, v_cache, arguments, out);
 }
 
 }  // namespace octlm::model::ops

@@ -2,10 +2,11 @@
 
 #include <cmath>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
-#include "model/ops/testing/subject.h"
+#include "model/ops/testing/op_case.h"
 #include "model/ops/testing/tolerance.h"
 
 namespace octlm::model::ops {
@@ -23,15 +24,19 @@ struct Sizes {
 struct Inputs {
   Sizes sizes;
   Tensor q, k_cache, v_cache;
+  // first_position and scale are those of the sizes.
+  AttentionArguments arguments{};
 };
 
 class Attention : public OpTest {
  protected:
   // Positions that hold no key yet are NaN: reading one shows.
   Inputs inputs(Random& random, const Sizes& s) {
-    Inputs in{s, random.normal(activation(), {s.seq, s.heads, s.head_dim}),
+    Inputs in{s,
+              random.normal(activation(), {s.seq, s.heads, s.head_dim}),
               random.normal(activation(), {s.kv_heads, s.capacity, s.head_dim}),
-              random.normal(activation(), {s.kv_heads, s.capacity, s.head_dim})};
+              random.normal(activation(), {s.kv_heads, s.capacity, s.head_dim}),
+              {}};
     for (std::int64_t i = 0; i < in.k_cache.size(); ++i) {
       if (i / s.head_dim % s.capacity < s.first_position + s.seq) continue;
       in.k_cache.set(i, std::numeric_limits<double>::quiet_NaN());
@@ -45,8 +50,11 @@ class Attention : public OpTest {
   Tensor run(const Inputs& in) { return run(*backend_, in); }
   Tensor run(Backend& backend, const Inputs& in) {
     Tensor out(activation(), in.q.view().shape);
-    attention(backend, in.q.view(), in.k_cache.view(), in.v_cache.view(), in.sizes.first_position,
-              scale(in.sizes), out.view());
+    AttentionArguments arguments = in.arguments;
+    arguments.first_position = in.sizes.first_position;
+    arguments.scale = scale(in.sizes);
+    attention(backend, testing::here(backend, in.q), testing::here(backend, in.k_cache),
+              testing::here(backend, in.v_cache), arguments, testing::back(backend, out));
     return out;
   }
 
@@ -55,7 +63,7 @@ class Attention : public OpTest {
     UsedBound used;
     for (std::int64_t s = 0; s < in.sizes.seq; ++s) {
       for (std::int64_t h = 0; h < in.sizes.heads; ++h) {
-        expect_query(in.sizes, values, s, h, out, used);
+        expect_query(in, values, s, h, out, used);
       }
     }
   }
@@ -64,11 +72,20 @@ class Attention : public OpTest {
     std::vector<double> q, k, v;
   };
 
-  void expect_query(const Sizes& z, const Values& values, std::int64_t s, std::int64_t h,
+  static std::int64_t keys_of(const Inputs& in, std::int64_t s) {
+    const std::int64_t stored = in.sizes.first_position + in.sizes.seq;
+    if (!in.arguments.causal) return stored;
+    const std::int64_t seen = in.sizes.first_position + s + 1 + in.arguments.mask_offset;
+    return std::min(stored, std::max<std::int64_t>(1, seen));
+  }
+
+  void expect_query(const Inputs& in, const Values& values, std::int64_t s, std::int64_t h,
                     const Tensor& out, UsedBound& used) {
-    const std::int64_t keys = z.first_position + s + 1, d = z.head_dim;
-    const std::int64_t q0 = (s * z.heads + h) * d,
-                       kv0 = h / (z.heads / z.kv_heads) * z.capacity * d;
+    const Sizes& z = in.sizes;
+    const std::int64_t keys = keys_of(in, s), d = z.head_dim;
+    const bool tiled = in.arguments.kv_mapping == KvMapping::kTile;
+    const std::int64_t kv_head = tiled ? h % z.kv_heads : h / (z.heads / z.kv_heads);
+    const std::int64_t q0 = (s * z.heads + h) * d, kv0 = kv_head * z.capacity * d;
     const double* q = values.q.data() + q0;
     const double* k = values.k.data() + kv0;
     const double* v_all = values.v.data() + kv0;
@@ -135,6 +152,35 @@ TEST_P(Attention, EqualsTheFormulaAtTheHeadsOfModels) {
   }
 }
 
+// Arguments that only a planted fault gives: each against the formula, and away from the usual
+// result.
+TEST_P(Attention, EqualsTheFormulaForEveryArgument) {
+  Random random(76);
+  SCOPED_TRACE(random.trace());
+  const std::vector<AttentionArguments> all = {
+      {.first_position = 0, .scale = 0, .kv_mapping = KvMapping::kTile},
+      {.first_position = 0, .scale = 0, .mask_offset = -1},
+      {.first_position = 0, .scale = 0, .mask_offset = 1},
+      {.first_position = 0, .scale = 0, .mask_offset = -100},
+      {.first_position = 0, .scale = 0, .causal = false},
+      {.first_position = 0, .scale = 0, .kv_mapping = KvMapping::kTile, .causal = false}};
+  for (const std::int64_t seq : {1, 5, 33}) {
+    for (const std::int64_t first : {0, 7}) {
+      Inputs in = inputs(random, {seq, first, 6, 2, 20, first + seq + 3});
+      const auto usual = run(in).bytes();
+      for (const AttentionArguments& arguments : all) {
+        in.arguments = arguments;
+        const Tensor out = run(in);
+        expect_formula(in, out);
+        const bool changes =
+            arguments.kv_mapping == KvMapping::kTile || keys_of(in, 0) != first + 1;
+        EXPECT_EQ(out.bytes() != usual, changes || (seq > 1 && arguments.mask_offset < 0))
+            << seq << " from " << first;
+      }
+    }
+  }
+}
+
 // Two queries over five keys see 4 and 5 of them; one query sees all. A mask anchored top left
 // gives 1 and 2, and no square case can tell (pytorch/pytorch#108108, ml-explore/mlx#2967). Equal
 // scores: the output is the mean of the values seen.
@@ -146,7 +192,8 @@ TEST_P(Attention, MaskIsAnchoredAtTheBottomRight) {
     const Tensor q(activation(), {seq, 1, 2},
                    std::vector<double>(static_cast<std::size_t>(seq) * 2, 1.0));
     Tensor out(activation(), {seq, 1, 2});
-    attention(*backend_, q.view(), k.view(), v.view(), 5 - seq, 1.0, out.view());
+    attention(*backend_, here(q), here(k), here(v), {.first_position = 5 - seq, .scale = 1.0},
+              back(out));
     EXPECT_NEAR(out[(seq - 1) * 2], 31.0 / 5.0, 1e-5);
     if (seq == 2) {
       EXPECT_NEAR(out[0], 15.0 / 4.0, 1e-5);
@@ -164,7 +211,8 @@ TEST_P(Attention, NeighbouringHeadsShareAKvHead) {
     const Tensor q(activation(), {seq, 4, 1},
                    std::vector<double>(static_cast<std::size_t>(seq) * 4, 1.0));
     Tensor out(activation(), {seq, 4, 1});
-    attention(*backend_, q.view(), k.view(), v.view(), 5 - seq, 1.0, out.view());
+    attention(*backend_, here(q), here(k), here(v), {.first_position = 5 - seq, .scale = 1.0},
+              back(out));
     const std::array expected{2.0, 2.0, 7.0, 7.0};
     for (std::int64_t h = 0; h < 4; ++h) {
       EXPECT_NEAR(out[(seq - 1) * 4 + h], expected[static_cast<std::size_t>(h)], 1e-5) << h;
@@ -184,8 +232,9 @@ TEST_P(Attention, SplittingTheQueriesChangesNothing) {
     Tensor out(activation(), {10, 4, 8});
     std::int64_t first = 0;
     for (const std::int64_t n : split) {
-      attention(*backend_, rows(whole.q.view(), first, n), whole.k_cache.view(),
-                whole.v_cache.view(), first, scale(whole.sizes), rows(out.view(), first, n));
+      attention(*backend_, rows(here(whole.q).view(), first, n), here(whole.k_cache),
+                here(whole.v_cache), {.first_position = first, .scale = scale(whole.sizes)},
+                rows(back(out).view(), first, n));
       first += n;
     }
     expect_formula(whole, out);
@@ -200,7 +249,8 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
     const Tensor queries(activation(), {seq, 1, 1},
                          std::vector<double>(static_cast<std::size_t>(seq), 1.0));
     Tensor out(activation(), {seq, 1, 1});
-    attention(*backend_, queries.view(), k.view(), v.view(), 3 - seq, 1.0, out.view());
+    attention(*backend_, here(queries), here(k), here(v), {.first_position = 3 - seq, .scale = 1.0},
+              back(out));
     EXPECT_NEAR(out[seq - 1], 1.0 + 1.0 / (1.0 + std::exp(10.0)), 1e-6);
   }
 }
@@ -216,8 +266,9 @@ TEST_P(Attention, KeysAtMinusInfinityWeighNothing) {
     const Tensor q(activation(), {seq, 1, 1},
                    std::vector<double>(static_cast<std::size_t>(seq), 1.0));
     Tensor out(activation(), {seq, 1, 1});
-    attention(*backend_, q.view(), Tensor(activation(), {1, total, 1}, keys).view(),
-              Tensor(activation(), {1, total, 1}, values).view(), total - seq, 1.0, out.view());
+    attention(*backend_, here(q), here(Tensor(activation(), {1, total, 1}, keys)),
+              here(Tensor(activation(), {1, total, 1}, values)),
+              {.first_position = total - seq, .scale = 1.0}, back(out));
     for (std::int64_t s = 0; s < seq; ++s) EXPECT_NEAR(out[s], 3.0, 1e-6);
   }
 }
@@ -255,7 +306,8 @@ TEST_P(Attention, RefusesWhatDoesNotFit) {
       out(activation(), {2, 4, 8});
   const auto message = [&](std::int64_t first) {
     try {
-      attention(*backend_, q.view(), k.view(), v.view(), first, 1.0, out.view());
+      attention(*backend_, here(q), here(k), here(v), {.first_position = first, .scale = 1.0},
+                back(out));
     } catch (const std::invalid_argument& error) {
       return std::string(error.what());
     }
@@ -268,7 +320,7 @@ TEST_P(Attention, RefusesWhatDoesNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Attention, ::testing::ValuesIn(testing::all_backends()),
-                         testing::subject_name);
+                         testing::op_case_name);
 
 }  // namespace
 }  // namespace octlm::model::ops

@@ -45,6 +45,14 @@ void Check::activation(std::string_view name, const ConstTensorView& tensor) con
   storage(name, tensor);
 }
 
+void Check::cache(std::string_view name, const ConstTensorView& tensor) const {
+  if (!backend_.takes_cache(tensor.dtype)) {
+    fail(std::string(name) + " is " + std::string(dtype_name(tensor.dtype)) + ", which backend " +
+         backend_.name() + " does not keep a cache in");
+  }
+  storage(name, tensor);
+}
+
 void Check::weight(std::string_view name, const ConstTensorView& tensor) const {
   if (tensor.dtype == DType::kFloat64) {
     fail(std::string(name) + " is float64, expected float32, float16 or bfloat16");

@@ -22,6 +22,8 @@ class Check {
             std::string_view expected) const;
   // The backend's activation dtype.
   void activation(std::string_view name, const ConstTensorView& tensor) const;
+  // A dtype in which the backend keeps a cache.
+  void cache(std::string_view name, const ConstTensorView& tensor) const;
   // float32, float16 or bfloat16; aligned to its element size.
   void weight(std::string_view name, const ConstTensorView& tensor) const;
   // No byte of a is a byte of b.

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "model/ops/testing/subject.h"
+#include "model/ops/testing/op_case.h"
 
 namespace octlm::model::ops {
 namespace {
@@ -22,7 +22,7 @@ TEST_P(Embedding, IsExactAtEveryWidth) {
     const Tensor table = random.normal(stored(), {11, hidden});
     const std::array<std::int32_t, 4> ids{10, 0, 3, 10};
     Tensor out(activation(), {4, hidden});
-    embedding(*backend_, table.view(), ids, out.view());
+    embedding(*backend_, weight_of(table), ids, back(out));
     for (std::int64_t i = 0; i < out.size(); ++i) {
       const std::int64_t id = ids[static_cast<std::size_t>(i / hidden)];
       EXPECT_EQ(out[i], table[id * hidden + i % hidden]) << "hidden " << hidden << " at " << i;
@@ -40,7 +40,7 @@ TEST_P(Embedding, WidensEveryPattern) {
   std::vector<std::int32_t> ids(256);
   for (std::int32_t i = 0; i < 256; ++i) ids[static_cast<std::size_t>(i)] = i;
   Tensor out(activation(), {256, 256});
-  embedding(*backend_, table.view(), ids, out.view());
+  embedding(*backend_, weight_of(table), ids, back(out));
   for (std::int64_t i = 0; i < 65536; ++i) {
     if (std::isnan(table[i])) {
       ASSERT_TRUE(std::isnan(out[i])) << "pattern " << i;
@@ -57,7 +57,7 @@ TEST_P(Embedding, RefusesIdsOutsideTheTable) {
   for (const std::int32_t bad : {-1, 5}) {
     const std::array<std::int32_t, 2> ids{0, bad};
     try {
-      embedding(*backend_, table.view(), ids, out.view());
+      embedding(*backend_, weight_of(table), ids, back(out));
       FAIL() << "accepted " << bad;
     } catch (const std::invalid_argument& error) {
       EXPECT_EQ(std::string(error.what()),
@@ -66,8 +66,8 @@ TEST_P(Embedding, RefusesIdsOutsideTheTable) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Embedding, ::testing::ValuesIn(testing::all_subjects()),
-                         testing::subject_name);
+INSTANTIATE_TEST_SUITE_P(, Embedding, ::testing::ValuesIn(testing::all_op_cases()),
+                         testing::op_case_name);
 
 }  // namespace
 }  // namespace octlm::model::ops

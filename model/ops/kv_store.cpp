@@ -11,7 +11,7 @@ void kv_store(Backend& backend, ConstTensorView x, std::int64_t first_position, 
   const std::int64_t seq = x.shape[0], capacity = cache.shape[1];
   check.shape("cache", cache, {x.shape[1], capacity, x.shape[2]});
   check.activation("x", x);
-  check.activation("cache", cache);
+  check.cache("cache", cache);
   check.apart("cache", cache, "x", x);
   if (!(first_position >= 0 && seq <= capacity && first_position <= capacity - seq)) {
     check.fail(std::to_string(seq) + " positions from " + std::to_string(first_position) +

@@ -1,8 +1,10 @@
 // cache[h, first_position + s, :] = x[s, h, :]; every other position stays as it is.
 //   x     [seq, kv_heads, head_dim]       activation dtype
-//   cache [kv_heads, capacity, head_dim]  activation dtype; must not overlap x
-// Error: none. Throws std::invalid_argument, before anything is written, when the positions do not
-// lie in [0, capacity).
+//   cache [kv_heads, capacity, head_dim]  activation dtype, or another that the backend takes
+//                                         (Backend::takes_cache); must not overlap x
+// One rounding to the cache's dtype: none where it is the activations'. Throws
+// std::invalid_argument, before anything is written, when the positions do not lie in [0,
+// capacity).
 //
 // Transformers: DynamicCache.update, which concatenates along the sequence.
 #pragma once

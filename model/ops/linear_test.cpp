@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "model/ops/testing/subject.h"
+#include "model/ops/testing/op_case.h"
 #include "model/ops/testing/tolerance.h"
 
 namespace octlm::model::ops {
@@ -22,7 +22,8 @@ class Linear : public OpTest {
   Tensor run(const Tensor& x, const Tensor& weight) { return run(*backend_, x, weight); }
   Tensor run(Backend& backend, const Tensor& x, const Tensor& weight) {
     Tensor out(activation(), {x.view().shape[0], weight.view().shape[0]});
-    linear(backend, x.view(), weight.view(), out.view());
+    linear(backend, testing::here(backend, x), backend.make_weight(weight.view()),
+           testing::back(backend, out));
     return out;
   }
 
@@ -144,33 +145,29 @@ TEST_P(Linear, SameBitsAgainAndWithAnyNumberOfThreads) {
 
 TEST_P(Linear, RefusesWhatDoesNotFit) {
   Tensor x(activation(), {2, 8}), weight(stored(), {3, 8}), out(activation(), {2, 3});
-  const auto message = [&](TensorView xs, TensorView ws, TensorView os) {
+  const auto message = [&](ConstTensorView xs, const Weight& w, TensorView os) {
     try {
-      linear(*backend_, xs, ws, os);
+      linear(*backend_, xs, w, os);
     } catch (const std::invalid_argument& error) {
       return std::string(error.what());
     }
     return std::string("accepted");
   };
-  Tensor narrow(stored(), {3, 7});
-  EXPECT_EQ(message(x.view(), narrow.view(), out.view()),
+  const Weight w = weight_of(weight);
+  EXPECT_EQ(message(here(x), weight_of(Tensor(stored(), {3, 7})), back(out)),
             "[linear] weight is [3, 7], expected [out, 8]");
   Tensor long_out(activation(), {2, 4});
-  EXPECT_EQ(message(x.view(), weight.view(), long_out.view()),
-            "[linear] out is [2, 4], expected [2, 3]");
-  Tensor half(DType::kFloat16, {2, 8});
-  EXPECT_THAT(message(half.view(), weight.view(), out.view()),
+  EXPECT_EQ(message(here(x), w, back(long_out)), "[linear] out is [2, 4], expected [2, 3]");
+  EXPECT_THAT(message(here(Tensor(DType::kFloat16, {2, 8})), w, back(out)),
               ::testing::HasSubstr("x is float16, expected"));
-  TensorView inside = out.view();
-  inside.data = x.view().data;
-  EXPECT_EQ(message(x.view(), weight.view(), inside), "[linear] out overlaps x");
-  TensorView askew = weight.view();
-  askew.data = weight.view().as<std::byte>() + 1;
-  EXPECT_THAT(message(x.view(), askew, out.view()), ::testing::HasSubstr("weight is not aligned"));
+  const testing::Placed placed = here(x);
+  TensorView inside = placed.view();
+  inside.shape = {2, 3};
+  EXPECT_EQ(message(placed, w, inside), "[linear] out overlaps x");
 }
 
-INSTANTIATE_TEST_SUITE_P(, Linear, ::testing::ValuesIn(testing::all_subjects()),
-                         testing::subject_name);
+INSTANTIATE_TEST_SUITE_P(, Linear, ::testing::ValuesIn(testing::all_op_cases()),
+                         testing::op_case_name);
 
 }  // namespace
 }  // namespace octlm::model::ops

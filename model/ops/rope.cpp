@@ -1,28 +1,26 @@
 #include "model/ops/rope.h"
 
-#include <utility>
-
 #include "model/ops/check.h"
 
 namespace octlm::model::ops {
 
-void rope(Backend& backend, TensorView x, ConstTensorView cos, ConstTensorView sin) {
+void rope(Backend& backend, TensorView x, const ResidentRopeTable& table,
+          const RopeArguments& arguments) {
   const Check check("rope", backend);
   check.rank("x", x, 3, "[seq, heads, head_dim]");
   if (x.shape[2] % 2 != 0) {
     check.fail("head_dim is " + std::to_string(x.shape[2]) + ", expected an even number");
   }
   check.activation("x", x);
-  for (const auto& [name, table] : {std::pair{"cos", cos}, std::pair{"sin", sin}}) {
-    check.shape(name, table, {x.shape[0], x.shape[2] / 2});
-    if (table.dtype != DType::kFloat32) {
-      check.fail(std::string(name) + " is " + std::string(dtype_name(table.dtype)) +
-                 ", expected float32");
-    }
-    check.weight(name, table);
-    check.apart("x", x, name, table);
+  check.shape("table", table.cos(), {table.positions(), x.shape[2] / 2});
+  check.apart("x", x, "table", table.cos());
+  check.apart("x", x, "table", table.sin());
+  const std::int64_t first = arguments.first_position, seq = x.shape[0];
+  if (!(first >= 0 && seq <= table.positions() && first <= table.positions() - seq)) {
+    check.fail(std::to_string(seq) + " positions from " + std::to_string(first) +
+               " on are not in a table of " + std::to_string(table.positions()));
   }
-  backend.rope(x, cos, sin);
+  backend.rope(x, table, arguments);
 }
 
 }  // namespace octlm::model::ops

@@ -5,7 +5,7 @@
 #include <array>
 #include <limits>
 
-#include "model/ops/testing/subject.h"
+#include "model/ops/testing/op_case.h"
 
 namespace octlm::model::ops {
 namespace {
@@ -25,7 +25,7 @@ TEST_P(SiluMul, EqualsTheFormula) {
     const Tensor up = random.normal(activation(), {n});
     for (std::int64_t i = 0; i < n; ++i) gate.set(i, gate[i] * 20.0);
     Tensor out(activation(), {n});
-    silu_mul(*backend_, gate.view(), up.view(), out.view());
+    silu_mul(*backend_, here(gate), here(up), back(out));
     UsedBound used;
     for (std::int64_t i = 0; i < n; ++i) {
       const long double expected =
@@ -44,7 +44,7 @@ TEST_P(SiluMul, ExtremesAreWhatTheFormulaGives) {
                     std::array{0.0, -200.0, 200.0, kInfinity, -1000.0, std::nan("")});
   const Tensor up(activation(), {6}, std::array{3.0, 1.0, 2.0, 1.0, 1.0, 1.0});
   Tensor out(activation(), {6});
-  silu_mul(*backend_, gate.view(), up.view(), out.view());
+  silu_mul(*backend_, here(gate), here(up), back(out));
   EXPECT_EQ(out[0], 0.0);
   EXPECT_NEAR(out[1], 0.0, 1e-35);
   EXPECT_EQ(out[2], 400.0);
@@ -58,21 +58,27 @@ TEST_P(SiluMul, InPlaceIsTheSame) {
   SCOPED_TRACE(random.trace());
   Tensor gate = random.normal(activation(), {3, 33}), up = random.normal(activation(), {3, 33});
   Tensor out(activation(), {3, 33});
-  silu_mul(*backend_, gate.view(), up.view(), out.view());
+  silu_mul(*backend_, here(gate), here(up), back(out));
   Tensor up_as_out = up;
-  silu_mul(*backend_, gate.view(), up_as_out.view(), up_as_out.view());
-  silu_mul(*backend_, gate.view(), up.view(), gate.view());
+  {
+    const testing::Placed both = back(up_as_out);
+    silu_mul(*backend_, here(gate), both, both);
+  }
+  {
+    const testing::Placed both = back(gate);
+    silu_mul(*backend_, both, here(up), both);
+  }
   EXPECT_EQ(gate.bytes(), out.bytes());
   EXPECT_EQ(up_as_out.bytes(), out.bytes());
 }
 
 TEST_P(SiluMul, RefusesWhatDoesNotFit) {
   Tensor gate(activation(), {4}), up(activation(), {5});
-  EXPECT_THROW(silu_mul(*backend_, gate.view(), up.view(), gate.view()), std::invalid_argument);
+  EXPECT_THROW(silu_mul(*backend_, here(gate), here(up), back(gate)), std::invalid_argument);
 }
 
 INSTANTIATE_TEST_SUITE_P(, SiluMul, ::testing::ValuesIn(testing::all_backends()),
-                         testing::subject_name);
+                         testing::op_case_name);
 
 }  // namespace
 }  // namespace octlm::model::ops

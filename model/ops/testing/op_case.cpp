@@ -1,4 +1,4 @@
-#include "model/ops/testing/subject.h"
+#include "model/ops/testing/op_case.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "model/cpu/backend.h"
-#include "model/cpu/stored_values.h"
+#include "model/stored_values.h"
 #include "model/ops/testing/tolerance.h"
 
 namespace octlm::model::ops::testing {
@@ -19,49 +19,30 @@ std::unique_ptr<Backend> make(const std::string& backend, int threads) {
   return cpu::make_backend({threads, backend});
 }
 
-std::uint16_t to_bfloat16(double value) {
-  const auto single = static_cast<float>(value);
-  std::uint32_t bits;
-  std::memcpy(&bits, &single, sizeof bits);
-  if (std::isnan(value)) return 0x7fc0;
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-std::uint16_t to_float16(double value) {
-  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double a = std::fabs(value);
-  if (std::isnan(value)) return 0x7e00;
-  if (a >= 65520.0) return sign | 0x7c00;
-  if (a < 0x1p-14) return sign | static_cast<std::uint16_t>(std::nearbyint(a * 0x1p24));
-  const int exponent = std::ilogb(a);
-  const auto significand = static_cast<int>(std::nearbyint(std::ldexp(a, 10 - exponent)));
-  return sign | static_cast<std::uint16_t>(((exponent + 15) << 10) + significand - 1024);
-}
-
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, const Subject& subject) {
-  return out << subject.backend << ", weights " << dtype_name(subject.stored);
+std::ostream& operator<<(std::ostream& out, const OpCase& op_case) {
+  return out << op_case.backend << ", weights " << dtype_name(op_case.stored);
 }
 
-std::string subject_name(const ::testing::TestParamInfo<Subject>& info) {
+std::string op_case_name(const ::testing::TestParamInfo<OpCase>& info) {
   return info.param.backend + "_" + std::string(dtype_name(info.param.stored));
 }
 
-std::vector<Subject> all_subjects() {
-  std::vector<Subject> subjects;
+std::vector<OpCase> all_op_cases() {
+  std::vector<OpCase> op_cases;
   for (const char* backend : kBackends) {
     for (const DType stored : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
-      subjects.push_back({backend, stored});
+      op_cases.push_back({backend, stored});
     }
   }
-  return subjects;
+  return op_cases;
 }
 
-std::vector<Subject> all_backends() {
-  std::vector<Subject> subjects;
-  for (const char* backend : kBackends) subjects.push_back({backend, DType::kFloat32});
-  return subjects;
+std::vector<OpCase> all_backends() {
+  std::vector<OpCase> op_cases;
+  for (const char* backend : kBackends) op_cases.push_back({backend, DType::kFloat32});
+  return op_cases;
 }
 
 void OpTest::SetUp() {
@@ -83,7 +64,9 @@ Tensor::Tensor(DType dtype, const Shape& shape)
     : dtype_(dtype),
       shape_(shape),
       memory_(static_cast<std::size_t>(shape.elements() + 1) * dtype_bytes(dtype)) {
-  for (std::int64_t i = 0; i < size(); ++i) set(i, std::numeric_limits<double>::quiet_NaN());
+  for (std::int64_t i = 0; i <= size(); ++i) {
+    store_value(guarded(), i, std::numeric_limits<double>::quiet_NaN());
+  }
 }
 
 Tensor::Tensor(DType dtype, const Shape& shape, std::span<const double> values)
@@ -100,28 +83,42 @@ std::vector<double> Tensor::values() const {
   return all;
 }
 
-double Tensor::operator[](std::int64_t index) const { return cpu::stored_value(view(), index); }
+double Tensor::operator[](std::int64_t index) const { return stored_value(view(), index); }
 
-void Tensor::set(std::int64_t index, double value) {
-  switch (dtype_) {
-    case DType::kFloat64:
-      view().as<double>()[index] = value;
-      break;
-    case DType::kFloat32:
-      view().as<float>()[index] = static_cast<float>(value);
-      break;
-    case DType::kFloat16:
-      view().as<std::uint16_t>()[index] = to_float16(value);
-      break;
-    case DType::kBFloat16:
-      view().as<std::uint16_t>()[index] = to_bfloat16(value);
-      break;
-  }
-}
+void Tensor::set(std::int64_t index, double value) { store_value(view(), index, value); }
 
 std::vector<std::byte> Tensor::bytes() const {
   const auto* first = view().as<std::byte>();
   return {first, first + view().bytes()};
+}
+
+Placed::Placed(Backend& backend, const Tensor& tensor, Tensor* bring_back)
+    : backend_(backend),
+      tensor_(tensor),
+      bring_back_(bring_back),
+      buffer_(backend.allocate(tensor.guarded().bytes())) {
+  backend_.upload(tensor_.guarded(), guarded());
+}
+
+Placed::~Placed() {
+  Tensor after = tensor_;
+  backend_.download(guarded(), after.guarded());
+  EXPECT_TRUE(std::isnan(stored_value(after.guarded(), 0))) << "written in front of the tensor";
+  if (bring_back_ != nullptr) {
+    *bring_back_ = after;
+  } else {
+    EXPECT_EQ(after.bytes(), tensor_.bytes()) << "an input was written";
+  }
+}
+
+TensorView Placed::guarded() const {
+  const ConstTensorView host = tensor_.guarded();
+  return {buffer_.data(), host.dtype, host.shape};
+}
+
+TensorView Placed::view() const {
+  const ConstTensorView host = tensor_.view();
+  return {static_cast<std::byte*>(buffer_.data()) + dtype_bytes(host.dtype), host.dtype, host.shape};
 }
 
 Tensor Random::normal(DType dtype, const Shape& shape) {
