@@ -67,6 +67,7 @@ class CheckpointLoad final : public verify::Experiment {
     measurement.record["seconds"] = {{"subject", seconds.count()}};
     measurement.record["file_mismatches"] = mismatches;
     measurement.record["notes"] = checkpoint.notes();
+    measurement.record["ignored_tensors"] = checkpoint.ignored();
     return measurement;
   }
 

@@ -25,6 +25,7 @@ struct ExpectedTensor {
 
 struct Architecture {
   const char* name;        // config.json's architectures[0]
+  const char* base_name;   // or this one: the model without its head
   const char* model_type;  // config.json's model_type
   bool qk_norm;            // each query and key head is normalised before RoPE
   // The config.json fields that mean something else here than elsewhere, or exist only here; the
