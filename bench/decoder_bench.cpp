@@ -1,8 +1,8 @@
 // The whole pass: prefill of a prompt with one row of logits, the same with all rows, and one
 // decoded token behind a prompt, in float32.
 //   OCTLM_CHECKPOINT=DIR build/release/bench/decoder_bench
-// Without OCTLM_CHECKPOINT: qwen3-0.6b-synthetic from octlm's cache (./octlm fetch
-// qwen3-0.6b-synthetic).
+// Without OCTLM_CHECKPOINT: qwen3-0.6b-synthetic from octlm's cache, which
+// `./octlm fetch qwen3-0.6b-synthetic` fills.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

@@ -1,10 +1,8 @@
 # Everything here comes from Debian's packages (setup/debian-packages.txt), pybind11 from the
 # project's Python environment.
 find_package(Threads REQUIRED)
-if(OCTLM_PARTS MATCHES "model|verify|reference|experiments")
-  find_package(nlohmann_json 3.11 REQUIRED)
-  find_package(OpenSSL REQUIRED COMPONENTS Crypto)
-endif()
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 if("model" IN_LIST OCTLM_PARTS)  # the tokenizer's; Debian ships these two without CMake files
   find_package(simdjson 3.0 REQUIRED)
   function(octlm_find_library name header library)

@@ -5,7 +5,8 @@ include(CMakePackageConfigHelpers)
 
 set(octlm_package ${CMAKE_INSTALL_LIBDIR}/cmake/octlm)
 set_target_properties(octlm_verify PROPERTIES EXPORT_NAME verify)
-install(TARGETS octlm_verify octlm_code_hash EXPORT octlm_verify
+set_target_properties(octlm_formats PROPERTIES EXPORT_NAME formats)
+install(TARGETS octlm_verify octlm_formats octlm_code_hash EXPORT octlm_verify
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT verify
   # Included as "verify/metrics/metrics.h"; not into include/ itself, where other people have a verify/.
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/octlm COMPONENT verify)

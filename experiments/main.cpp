@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "experiments/commands/commands.h"
+#include "formats/json_reader.h"
 #include "reference/transformers/python.h"
 #include "verify/ledger/ledger.h"
 #include "verify/provenance.h"
 #include "verify/report/escape.h"
 #include "verify/runner.h"
-#include "verify/strict_json.h"
 
 namespace {
 
@@ -63,7 +63,7 @@ int run_program(int argc, char** argv) {
   }
   try {
     return action();
-  } catch (const octlm::verify::SpecError& error) {
+  } catch (const octlm::formats::FormatError& error) {
     return report("", error, octlm::verify::kExitRefused);
   } catch (const std::invalid_argument& error) {
     return report("", error, octlm::verify::kExitRefused);

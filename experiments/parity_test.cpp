@@ -189,8 +189,8 @@ TEST(Parity, HoldsAtEveryLength) {
   }
 }
 
-// design.md section 8: the definition is the arbiter, and must itself agree with Transformers
-// within float32 rounding.
+// The definition is the arbiter, and must itself agree with Transformers within float32 rounding
+// (docs/numerics.md).
 TEST(Definition, AgreesWithTransformersFloat32) {
   for (const char* model_type : {"qwen3", "llama"}) {
     TemporaryFolder folder;

@@ -2,14 +2,15 @@
 // checkpoint of the same geometry, with nothing but the file hashes replaced.
 #include <gtest/gtest.h>
 
-#include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
 #include "experiments/commands/selection.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/kinds/kinds.h"
+#include "formats/sha256.h"
+#include "formats/strict_json.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "reference/transformers/python.h"
 #include "verify/criteria.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -19,13 +20,12 @@ namespace fs = std::filesystem;
 const fs::path kRegistered = fs::path(OCTLM_SOURCE_DIR) / "experiments" / "registered";
 
 TEST(RegisteredSpecs, CanAllBeReadAndJudged) {
-  const Environment environment = local_environment({});
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   const auto specs = select_specs(kRegistered, {"*"}, kinds);
   EXPECT_GE(specs.size(), 7U);
   for (const auto& spec : specs) {
-    const auto experiment = verify::find_kind(spec.kind, kinds, spec.id).read(spec);
-    EXPECT_EQ(verify::plan_fault(spec, experiment->comparisons()), "") << spec.id;
+    const auto item = verify::read_item(spec, kinds);
+    EXPECT_EQ(verify::plan_problem(spec, item.experiment->comparisons()), "") << spec.id;
     EXPECT_EQ(spec.file.stem(), spec.id) << "a spec's file is named like its id";
   }
 }
@@ -38,14 +38,13 @@ TEST(RegisteredSpecs, NeverPassWithoutWeights) {
     };
     return local;
   }();
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   std::vector<verify::RunItem> items;
   for (auto& spec : select_specs(kRegistered, {"*"}, kinds)) {
-    auto experiment = verify::find_kind(spec.kind, kinds, spec.id).read(spec);
-    items.push_back({std::move(spec), std::move(experiment)});
+    items.push_back(verify::read_item(std::move(spec), kinds));
   }
   model::testing::TemporaryFolder reports;
-  const auto result = verify::run({.reports = reports.path()}, items);
+  const auto result = verify::run({.reports = reports.path(), .host = &environment}, items);
   EXPECT_EQ(result.summary.pass, 0);
   EXPECT_EQ(result.summary.exit_code, verify::kExitError);
   for (const auto& experiment : result.experiments) {
@@ -64,19 +63,17 @@ TEST(PublishedRecord, ItsSpecsRunOnTheSyntheticCheckpoint) {
   LocalOptions options;
   options.models = {{"Qwen/Qwen3-0.6B", folder->path}};
   const Environment environment = local_environment(options);
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   std::vector<verify::RunItem> items;
   for (const char* id : {"EXP-073", "EXP-074"}) {
-    auto document = verify::read_strict(kRegistered / (std::string(id) + ".json"));
+    auto document = formats::read_strict(kRegistered / (std::string(id) + ".json"));
     for (auto& [name, hash] : document["model"]["files"].items()) {
-      hash = "sha256:" + verify::sha256_file(folder->path / name);
+      hash = "sha256:" + formats::sha256_file(folder->path / name);
     }
-    auto spec = verify::parse_spec(document.dump(), id, kinds);
-    auto experiment = verify::find_kind(spec.kind, kinds, id).read(spec);
-    items.push_back({std::move(spec), std::move(experiment)});
+    items.push_back(verify::read_item(verify::parse_spec(document.dump(), id, kinds), kinds));
   }
   model::testing::TemporaryFolder reports;
-  const auto result = verify::run({.reports = reports.path()}, items);
+  const auto result = verify::run({.reports = reports.path(), .host = &environment}, items);
   ASSERT_EQ(result.experiments.size(), 2U);
   for (const auto& experiment : result.experiments) {
     EXPECT_EQ(experiment.judgement.verdict, verify::Verdict::kPass)

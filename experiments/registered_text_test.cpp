@@ -4,10 +4,12 @@
 
 #include <iostream>
 
+#include "experiments/commands/selection.h"
+#include "experiments/engines/local_environment.h"
 #include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
-#include "experiments/commands/selection.h"
+#include "experiments/kinds/model_experiment.h"
+#include "formats/json_reader.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "reference/transformers/python.h"
 #include "verify/runner.h"
@@ -39,25 +41,15 @@ fs::path tokenizer_folder(const ModelReference& model) {
                                                                           : fs::path();
 }
 
-// The sequences of a logit kind's spec: its cases, or the one that its cases are beginnings of.
-std::vector<TokenCase> sequences(const verify::Spec& spec) {
-  if (spec.kind == "logit_parity" || spec.kind == "noise_floor")
-    return read_token_cases(spec.part("cases"));
-  if (spec.kind != "cached_parity") return {};
-  auto parameters = spec.raw["parameters"];
-  parameters["name"] = "parameters";
-  const nlohmann::json cases = {parameters};
-  return read_token_cases(verify::Reader(cases, spec.file.string()));
-}
-
 TEST(RegisteredSpecs, GiveTheIdsOfTheirTexts) {
-  const Environment environment = local_environment({});
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   std::size_t compared = 0;
   for (const auto& spec : select_specs(kRegistered, {"*"}, kinds)) {
-    auto cases = sequences(spec);
+    const auto item = verify::read_item(spec, kinds);
+    const auto* experiment = about_a_model(*item.experiment);
+    auto cases = experiment != nullptr ? experiment->sequences() : std::vector<TokenCase>();
     if (cases.empty()) continue;
-    const fs::path folder = tokenizer_folder(read_model(spec.part("model")));
+    const fs::path folder = tokenizer_folder(experiment->model());
     if (folder.empty()) {
       ASSERT_FALSE(fs::exists(kShared)) << "no tokenizer of " << spec.id;
       std::cout << "not run: no tokenizer of " << spec.id << " on this machine\n";
@@ -80,14 +72,13 @@ TEST_P(TextSpecs, HoldOnTheRealFiles) {
     if (fs::exists(kShared / name)) options.models[id] = kShared / name;
   }
   const Environment environment = local_environment(options);
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   std::vector<verify::RunItem> items;
-  auto spec = verify::read_spec(kRegistered / (std::string(GetParam()) + ".json"), kinds);
-  auto experiment = verify::find_kind(spec.kind, kinds, spec.id).read(spec);
-  const std::size_t planned = experiment->comparisons().size();
-  items.push_back({std::move(spec), std::move(experiment)});
+  items.push_back(verify::read_item(
+      verify::read_spec(kRegistered / (std::string(GetParam()) + ".json"), kinds), kinds));
+  const std::size_t planned = items[0].experiment->comparisons().size();
   model::testing::TemporaryFolder reports;
-  const auto result = verify::run({.reports = reports.path()}, items);
+  const auto result = verify::run({.reports = reports.path(), .host = &environment}, items);
   const auto& judgement = result.experiments.at(0).judgement;
   if (judgement.verdict == verify::Verdict::kNotRun && !fs::exists(kShared)) {
     GTEST_SKIP() << "not run: " << judgement.reason;

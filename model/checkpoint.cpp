@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "model/architectures/architecture.h"
+#include "model/checkpoint_json.h"
 #include "model/finite_scan.h"
 #include "model/safetensors.h"
-#include "model/strict_json.h"
 #include "model/tensor_names.h"
 
 namespace octlm::model {
@@ -129,7 +129,7 @@ void check_shard_name(const std::string& name, const std::string& where) {
 
 WeightMap read_index(const fs::path& path) {
   const std::string where = path.string();
-  const Json index = parse_strict_json(read_small_file(path, kMaxIndexBytes), where);
+  const Json index = parse_checkpoint_json(formats::read_file(path, kMaxIndexBytes), where);
   if (!index.is_object()) refuse(where, "expected a JSON object, found " + as_found(index));
   for (const auto& [key, value] : index.items()) {
     if (key != "metadata" && key != "weight_map") refuse(where, "unknown field " + in_quotes(key));

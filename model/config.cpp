@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "model/architectures/architecture.h"
+#include "model/checkpoint_json.h"
 #include "model/config_fields.h"
-#include "model/strict_json.h"
 
 namespace octlm::model {
 namespace {
@@ -349,7 +349,7 @@ std::int64_t Config::cache_bytes_per_token(DType dtype) const {
 }
 
 Config parse_config(const std::string& json, const std::string& where) {
-  const Json root = parse_strict_json(json, where);
+  const Json root = parse_checkpoint_json(json, where);
   if (!root.is_object()) refuse(where, "expected a JSON object, found " + as_found(root));
   const Architecture& architecture = find_architecture(root, where);
 
@@ -380,7 +380,7 @@ Config parse_config(const std::string& json, const std::string& where) {
 
 Config read_config(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "config.json";
-  return parse_config(read_small_file(path, kMaxConfigBytes), path.string());
+  return parse_config(formats::read_file(path, kMaxConfigBytes), path.string());
 }
 
 }  // namespace octlm::model

@@ -32,8 +32,8 @@ struct Config {
   std::int64_t num_hidden_layers = 0;
   std::int64_t num_attention_heads = 0;
   std::int64_t num_key_value_heads = 0;
-  std::int64_t head_dim =
-      0;  // explicit, or hidden_size / num_attention_heads where Llama leaves it out
+  // Explicit, or hidden_size / num_attention_heads where Llama leaves it out.
+  std::int64_t head_dim = 0;
   std::int64_t intermediate_size = 0;
   std::int64_t vocab_size = 0;
   std::int64_t max_position_embeddings = 0;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "formats/nearest_name.h"
+
 namespace octlm::model {
 
 ConfigFields::ConfigFields(const Json& object, std::string where, std::string path,
@@ -16,7 +18,7 @@ ConfigFields::ConfigFields(const Json& object, std::string where, std::string pa
     const auto rule = std::find_if(rules_.begin(), rules_.end(),
                                    [&name = key](const FieldRule& r) { return r.name == name; });
     if (rule == rules_.end()) {
-      const std::string near = nearest_name(key, known);
+      const std::string near = formats::nearest_name(key, known);
       refuse(where_, "unknown field " + in_quotes(full_name(key)) +
                          (near.empty() ? "; octlm does not know what it would change"
                                        : "; did you mean '" + full_name(near) + "'?"));

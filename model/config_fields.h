@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/strict_json.h"
+#include "model/checkpoint_json.h"
 
 namespace octlm::model {
 
@@ -32,8 +32,8 @@ struct FieldRule {
   std::string_view name;
   Kind kind = Kind::kHonoured;
   std::string_view reason;
-  std::string_view
-      supported;  // kOnly: a JSON array of the accepted values; absence is accepted too
+  // kOnly: a JSON array of the accepted values; absence is accepted too.
+  std::string_view supported;
 };
 
 class ConfigFields {

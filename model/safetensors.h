@@ -1,12 +1,4 @@
-// One safetensors file: an 8-byte little-endian header length, a JSON header, then the tensors'
-// bytes.
-//
-//   [0, 8)          N, the header's length
-//   [8, 8 + N)      {"name": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [begin, end]}, ...}
-//   [8 + N, size)   data; offsets count from here
-//
-// A file that opens has its data covered exactly: no overlap, no hole, no byte before, between or
-// after. All arithmetic on sizes is checked before anything is allocated or read.
+// One safetensors file of a checkpoint, mapped or read (formats/safetensors.h has the layout).
 #pragma once
 
 #include <cstddef>
@@ -21,13 +13,10 @@
 
 namespace octlm::model {
 
-// The reference implementation's limit on the header's length.
-inline constexpr std::uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
-
 struct SafetensorsEntry {
   std::string name;
-  DType dtype =
-      DType::kFloat32;  // F32, F16 or BF16 in the file; all other dtypes are refused by name
+  // F32, F16 or BF16 in the file; all other dtypes are refused by name.
+  DType dtype = DType::kFloat32;
   Shape shape;
   std::uint64_t offset = 0;  // of the first byte, from the start of the file
   std::uint64_t bytes = 0;

@@ -84,8 +84,8 @@ TEST(Safetensors, AcceptsWhatTheFormatAllows) {
   EXPECT_EQ(parse(file_of(reversed, kTwoData)).front().name, "a");
   EXPECT_EQ(refusal(file_of(kTwo + "     ", kTwoData)), "");
   EXPECT_EQ(refusal(file_of("{}", "")), "");
-  const std::string inner_order =
-      R"({"w":{"data_offsets":[0,4],"shape":[],"dtype":"F32"}})";  // a scalar
+  // A scalar.
+  const std::string inner_order = R"({"w":{"data_offsets":[0,4],"shape":[],"dtype":"F32"}})";
   EXPECT_EQ(parse(file_of(inner_order, "1234")).front().shape.rank(), 0);
   const std::string empty_tensor = "{" + entry("e", "F32", "[0,5]", "[0,0]") + "," +
                                    entry("w", "F32", "[1]", "[0,4]") + "," +

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "model/strict_json.h"
+#include "model/checkpoint_json.h"
 
 namespace octlm::model {
 namespace {

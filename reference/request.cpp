@@ -1,8 +1,11 @@
 #include "reference/request.h"
 
+#include <bit>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+
+#include "formats/sha256.h"
 
 namespace octlm::reference {
 namespace {
@@ -50,6 +53,11 @@ std::vector<std::int64_t> wanted_positions(const LogitRequest& request) {
   std::vector<std::int64_t> all(request.token_ids.size());
   std::iota(all.begin(), all.end(), 0);
   return all;
+}
+
+std::string sha256_of_ids(std::span<const std::int32_t> token_ids) {
+  static_assert(std::endian::native == std::endian::little, "ids are hashed as they lie in memory");
+  return formats::sha256({reinterpret_cast<const char*>(token_ids.data()), token_ids.size_bytes()});
 }
 
 }  // namespace octlm::reference

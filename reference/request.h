@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "reference/engine.h"
@@ -15,5 +17,8 @@ void check_request(const LogitRequest& request, std::int64_t vocab, std::int64_t
 
 // request.positions, or every position when that is empty.
 std::vector<std::int64_t> wanted_positions(const LogitRequest& request);
+
+// Of the ids as little-endian 32-bit integers.
+std::string sha256_of_ids(std::span<const std::int32_t> token_ids);
 
 }  // namespace octlm::reference

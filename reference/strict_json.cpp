@@ -2,45 +2,24 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
-#include <stdexcept>
-#include <vector>
+
+#include "formats/error.h"
+#include "formats/quoted.h"
+#include "formats/strict_json.h"
 
 namespace octlm::reference {
 namespace {
 
 using nlohmann::json;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& what) {
-  throw std::runtime_error(where + ": " + what);
-}
+using formats::refuse;
 
-std::string in_quotes(std::string_view key) {
-  return json(key).dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string in_quotes(std::string_view key) { return "\"" + formats::printable(key) + "\""; }
 
 }  // namespace
 
 json parse_object(std::string_view text, const std::string& where) {
-  std::vector<std::set<std::string>>
-      open;  // the keys seen so far of each object that is being read
-  std::string duplicate;
-  const auto watch = [&](int, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) open.emplace_back();
-    if (event == json::parse_event_t::object_end) open.pop_back();
-    if (event == json::parse_event_t::key &&
-        !open.back().insert(parsed.get<std::string>()).second) {
-      duplicate = parsed.get<std::string>();
-    }
-    return true;
-  };
-  json value;
-  try {
-    value = json::parse(text, watch);
-  } catch (const json::parse_error& error) {
-    refuse(where, "not JSON (byte " + std::to_string(error.byte) + ")");
-  }
-  if (!duplicate.empty()) refuse(where, "the key " + in_quotes(duplicate) + " appears twice");
+  json value = formats::parse_strict(text, where, formats::kIntegersOf64Bits);
   if (!value.is_object()) refuse(where, "not a JSON object");
   return value;
 }

@@ -7,9 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "formats/error.h"
+
 namespace octlm::reference {
 
-// Parses `text`, an object. Throws std::runtime_error "<where>: ..." for anything that is not one
+// Parses `text`, an object. Throws formats::FormatError for anything that is not one
 // JSON object without duplicate keys.
 nlohmann::json parse_object(std::string_view text, const std::string& where);
 

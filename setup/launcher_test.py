@@ -1,7 +1,9 @@
 """./octlm and its steps, on a small checkout whose program is a script and whose packages are there."""
+import json
 import os
 import pathlib
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -97,19 +99,110 @@ def test_shellcheck_finds_nothing():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("arguments", [[], ["help"], ["--help"]])
-def test_help_names_the_commands_on_stderr(checkout, arguments):
-    done = checkout.run(*arguments)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "run [EXPERIMENT]" in done.stderr and "test [CTEST" in done.stderr
-
-
-def test_an_unknown_command_is_refused_before_anything_is_installed(checkout):
+@pytest.fixture
+def bare(checkout):
+    """A clone in which nothing was installed or built, and where nothing can be."""
     shutil.rmtree(checkout.folder / "build")
-    done = checkout.run("rnu")
+    shutil.rmtree(checkout.folder / ".venv")
+    (checkout.folder / "broken").touch()
+    yield checkout
+    assert not (checkout.folder / "build").exists() and not (checkout.folder / ".venv").exists()
+
+
+@pytest.mark.parametrize("arguments, says", [
+    ([], "run [EXPERIMENT]"), (["help"], "test [CTEST"), (["--help"], "run [EXPERIMENT]"),
+    (["run", "--help"], "Usage: octlm run"), (["help", "run"], "Usage: octlm run"), (["check", "-h"], "Usage: octlm check"),
+    (["test", "--help"], "CTEST-ARGUMENTS"), (["fetch", "--help"], "--revision"), (["bench", "--help"], "--benchmark_filter"),
+])
+def test_help_is_on_stdout_at_once(bare, arguments, says):
+    done = bare.run(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert says in done.stdout
+
+
+def test_every_command_of_the_program_has_its_help(bare):
+    listed = bare.run("help").stdout
+    for name in sorted(path.stem for path in (ROOT / "setup/help").glob("*.txt")):
+        assert name == "octlm" or re.search(rf"(^|[ |]){name}( |$)", listed, re.MULTILINE), name
+
+
+def test_the_version_needs_nothing(bare):
+    (bare.folder / "CMakeLists.txt").write_text("project(octlm VERSION 1.2.3 LANGUAGES CXX\n")
+    done = bare.run("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "octlm 1.2.3\n", "")
+
+
+@pytest.mark.parametrize("word, hint", [
+    ("rnu", ", did you mean 'run'?"), ("chek", ", did you mean 'check'?"), ("registered", ", did you mean 'register'?"),
+    ("xyzzy", ""), ("../run", ""), ("octlm", ""), ("localise", ""), ("", None),
+])
+def test_an_unknown_command_is_refused_before_anything_is_installed(bare, word, hint):
+    done = bare.run(word)
+    if hint is None:
+        assert done.returncode == 0  # no command: help
+        return
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "[octlm] there is no command 'rnu'; ./octlm help lists them\n"
-    assert not (checkout.folder / "build").exists()
+    assert done.stderr == f"[octlm] there is no command '{word}'{hint}; ./octlm help lists them\n"
+
+
+def test_the_list_without_a_build_is_that_of_the_files(bare):
+    shutil.copytree(ROOT / "experiments/registered", bare.folder / "experiments/registered")
+    done = bare.run("list")
+    assert done.returncode == 0
+    rows = [line.split()[:2] for line in done.stdout.splitlines()]
+    specs = [json.loads(path.read_text()) for path in sorted((ROOT / "experiments/registered").glob("*.json"))]
+    assert rows == [[spec["id"], spec["kind"]] for spec in specs]
+    for spec, line in zip(specs, done.stdout.splitlines()):
+        assert spec["title"] in line and ", ".join(spec["tags"]) in line
+    assert "not" in done.stderr and "ledger" in done.stderr
+
+
+def test_doctor_tells_what_is_there_when_nothing_can_be_built(bare):
+    done = bare.run("doctor")
+    assert done.returncode == 4
+    assert "!! environment    no Python environment in .venv" in done.stdout
+    assert "!! build          nothing is built" in done.stdout
+    as_json = json.loads(bare.run("doctor", "--json").stdout)
+    assert [finding["state"] for finding in as_json["findings"] if finding["name"] != "packages"] == ["wrong", "wrong"]
+    assert as_json["wrong"] >= 2
+
+
+def test_doctor_after_a_failed_build_says_so_and_goes_on(checkout):
+    (checkout.folder / "broken").touch()
+    assert checkout.run("check").returncode == 4
+    done = checkout.run("doctor")
+    assert done.returncode == 4 and "!! build          the last build failed" in done.stdout
+    assert checkout.builds() == 1
+
+
+def test_doctor_hands_over_to_the_program_with_its_findings(checkout):
+    assert checkout.run("check").returncode == 0
+    (checkout.folder / "model/new.cpp").write_text("")  # newer than the build, and not built for it
+    checkout.write_script("build/release/octlm", '#!/bin/sh\necho "$@"; printf "%s\\n" "$OCTLM_SETUP_FINDINGS"\n')
+    done = checkout.run("doctor", "--json")
+    assert done.returncode == 0 and checkout.builds() == 1
+    assert done.stdout.splitlines()[0] == "doctor --json"
+    assert "--\tbuild\tthe sources have changed since the last build; the next command builds" in done.stdout
+
+
+def complete(shell_words, folder):
+    """What bash would offer for the last of the words."""
+    words = " ".join(f"'{word}'" for word in shell_words)
+    script = (f"source {folder}/setup/completion/octlm.bash; COMP_WORDS=({words}); COMP_CWORD={len(shell_words) - 1}; "
+              '_octlm; printf "%s\\n" "${COMPREPLY[@]}"')
+    done = subprocess.run(["/bin/bash", "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_completion_knows_commands_options_and_experiments(bare):
+    shutil.copytree(ROOT / "experiments/registered", bare.folder / "experiments/registered")
+    assert bare.run("completion", "bash").stdout == (ROOT / "setup/completion/octlm.bash").read_text()
+    assert bare.run("completion", "zsh").stdout.startswith("# Completion of ./octlm for zsh")
+    assert bare.run("completion", "fish").returncode == 2
+    assert complete(["./octlm", "r"], bare.folder) == ["record", "register", "render", "report", "run"]
+    assert "--resume" in complete(["./octlm", "run", "--re"], bare.folder)
+    assert complete(["./octlm", "run", "EXP-102"], bare.folder) == ["EXP-102"]
+    assert complete(["./octlm", "run", "--device", "c"], bare.folder) == ["cpu", "cuda"]
 
 
 def test_the_program_gets_everything_and_owns_stdout(checkout, tmp_path):
@@ -124,54 +217,54 @@ def test_the_program_gets_everything_and_owns_stdout(checkout, tmp_path):
 
 def test_it_works_through_a_symbolic_link(checkout, tmp_path):
     (tmp_path / "link").symlink_to(checkout.folder / "octlm")
-    done = subprocess.run([tmp_path / "link", "list"], env=checkout.environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run([tmp_path / "link", "audit"], env=checkout.environment(), capture_output=True, text=True, check=False)
     assert f"root={checkout.folder} " in done.stdout
 
 
 def test_it_builds_only_what_changed(checkout):
     for _ in range(2):
-        assert checkout.run("list").returncode == 0
+        assert checkout.run("audit").returncode == 0
     assert checkout.builds() == 1
     (checkout.folder / "model/new.cpp").write_text("")
-    assert checkout.run("list").returncode == 0
+    assert checkout.run("audit").returncode == 0
     assert checkout.builds() == 2
     (checkout.folder / "model/new.cpp").unlink()
-    assert checkout.run("list").returncode == 0
+    assert checkout.run("audit").returncode == 0
     assert checkout.builds() == 3
-    done = checkout.run("list")
+    done = checkout.run("audit")
     assert (checkout.builds(), done.stderr) == (3, "diagnostics\n")
 
 
 def test_a_failed_build_is_exit_4_and_is_tried_again(checkout):
     (checkout.folder / "broken").touch()
-    done = checkout.run("list")
+    done = checkout.run("audit")
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr.splitlines()[-1] == "[octlm] the build of octlm failed: see above"
     (checkout.folder / "broken").unlink()
-    assert checkout.run("list").returncode == 0
+    assert checkout.run("audit").returncode == 0
 
 
 def test_a_moved_checkout_starts_afresh(checkout, tmp_path_factory):
-    assert checkout.run("list").returncode == 0
+    assert checkout.run("audit").returncode == 0
     moved = tmp_path_factory.mktemp("moved") / "checkout"
     shutil.move(checkout.folder, moved)
     checkout.folder = moved
     checkout.stamp_environment()
-    done = checkout.run("list")
+    done = checkout.run("audit")
     assert done.returncode == 0, done.stderr
     assert f"root={moved} " in done.stdout
 
 
 def test_another_interpreter_is_configured_for(checkout):
-    assert checkout.run("list").returncode == 0
+    assert checkout.run("audit").returncode == 0
     (checkout.folder / "build/release/octlm-python").write_text("/another/python\n")
-    done = checkout.run("list")
+    done = checkout.run("audit")
     assert done.returncode == 0 and "[octlm] configuring build/release" in done.stderr
 
 
 def test_an_interrupted_build_is_done_again(checkout):
     (checkout.folder / "model/build.sh").write_text('echo started >"$1/started"; sleep 2\n')
-    process = subprocess.Popen([checkout.folder / "octlm", "list"], env=checkout.environment(), stderr=subprocess.DEVNULL,
+    process = subprocess.Popen([checkout.folder / "octlm", "audit"], env=checkout.environment(), stderr=subprocess.DEVNULL,
                                stdin=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + 20
     while not (checkout.folder / "started").exists() and time.monotonic() < deadline:
@@ -181,17 +274,17 @@ def test_an_interrupted_build_is_done_again(checkout):
     before = (checkout.folder / "model/build.sh").stat().st_mtime
     (checkout.folder / "model/build.sh").write_text(BUILD)
     os.utime(checkout.folder / "model/build.sh", (before - 60, before - 60))  # only the missing stamp tells
-    done = checkout.run("list")
+    done = checkout.run("audit")
     assert done.returncode == 0 and checkout.builds() == 1
 
 
 def test_two_at_once_build_once(checkout):
     (checkout.folder / "model/build.sh").write_text("sleep 1; " + BUILD)
-    both = [subprocess.Popen([checkout.folder / "octlm", "list"], env=checkout.environment(), stdin=subprocess.DEVNULL,
+    both = [subprocess.Popen([checkout.folder / "octlm", "audit"], env=checkout.environment(), stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     outputs = [process.communicate(timeout=60) for process in both]
     assert [process.returncode for process in both] == [0, 0]
-    assert all(out.startswith("list\n") for out, _ in outputs)
+    assert all(out.startswith("audit\n") for out, _ in outputs)
     assert checkout.builds() == 1
     assert sum("another octlm is setting up" in err for _, err in outputs) == 1
 
@@ -243,7 +336,6 @@ def test_bench_runs_every_benchmark_and_needs_one(checkout):
     ("run --reference=transformers EXP-101", "reference"),
     ("run --reference recorded/", "build"),
     ("run EXP-101 --reference=recorded/", "build"),
-    ("run --help", "build"),
     ("list --kinds", "build"),
     ("tokenize --model x", "build"),
     ("logits --model x", "build"),
@@ -252,13 +344,6 @@ def test_bench_runs_every_benchmark_and_needs_one(checkout):
 ])
 def test_only_what_needs_the_reference_asks_for_it(checkout, command, level):
     assert checkout.steps(f"level_of {command}").stdout == level + "\n"
-
-
-def test_help_of_run_fetches_nothing(checkout):
-    (checkout.folder / "missing").write_text("Usage: run [OPTIONS]\n")  # as a program asked for help answers
-    done = checkout.run("run", "--help")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("run\n--help\n")
 
 
 def test_the_overhead_is_small_when_all_is_there(checkout):
@@ -273,7 +358,14 @@ def test_the_overhead_is_small_when_all_is_there(checkout):
     assert overhead < LAUNCHER_OVERHEAD_S
 
 
-# --- Debian packages
+def test_the_packages_sizes_are_those_that_apt_reckons(checkout):
+    checkout.write_script("bin/apt-get", """#!/bin/sh
+echo "Need to get 31.2 MB of archives."
+echo "After this operation, 136 MB of additional disk space will be used."
+exit 1
+""")
+    done = checkout.steps("packages_size one two", PATH=f"{checkout.folder}/bin:{os.environ['PATH']}")
+    assert done.stdout == ": 31.2 MB to download, 136 MB on disk"
 
 
 def test_missing_packages_are_the_listed_ones_that_are_not_installed(checkout, tmp_path):
@@ -302,16 +394,16 @@ exit "${{exits[$(($(wc -l <{checkout.folder}/apt-calls) - 1))]}}"
 def test_packages_are_installed_without_a_question_and_once_more_with_fresh_lists(checkout):
     stand_in_for_apt(checkout, [0] * 9)
     path = f"{checkout.folder}/bin:{os.environ['PATH']}"
-    done = checkout.steps('find() { echo list; }; install_packages "one package"', PATH=path)
+    done = checkout.steps('find() { echo list; }; packages_size() { :; }; install_packages "one package"', PATH=path)
     assert done.returncode == 0, done.stderr
     assert (checkout.folder / "apt-calls").read_text() == "install -y --no-install-recommends one package\n"
     (checkout.folder / "apt-calls").unlink()
     stand_in_for_apt(checkout, [100, 0, 0])
-    assert checkout.steps("find() { echo list; }; install_packages one", PATH=path).returncode == 0
+    assert checkout.steps("find() { echo list; }; packages_size() { :; }; install_packages one", PATH=path).returncode == 0
     assert [line.split()[0] for line in (checkout.folder / "apt-calls").read_text().splitlines()] == ["install", "update", "install"]
     (checkout.folder / "apt-calls").unlink()
     stand_in_for_apt(checkout, [100, 100])
-    done = checkout.steps("find() { echo list; }; install_packages one", PATH=path)
+    done = checkout.steps("find() { echo list; }; packages_size() { :; }; install_packages one", PATH=path)
     assert done.returncode == 4 and "octlm needs: apt-get install one" in done.stderr.splitlines()[-1]
 
 
@@ -322,7 +414,7 @@ def test_on_a_terminal_the_command_is_shown_and_asked_once(checkout, answer, exi
     master, terminal = pty.openpty()
     os.write(master, answer.encode())
     process = subprocess.Popen(
-        ["/bin/bash", "-euc", 'source "$OCTLM_ROOT/setup/steps.sh"; find() { echo list; }; install_packages one'],
+        ["/bin/bash", "-euc", 'source "$OCTLM_ROOT/setup/steps.sh"; find() { echo list; }; packages_size() { :; }; install_packages one'],
         env=checkout.environment(OCTLM_ROOT=str(checkout.folder), PATH=f"{checkout.folder}/bin:{os.environ['PATH']}"),
         stdin=terminal, stdout=terminal, stderr=terminal)
     assert process.wait(timeout=30) == exit_code
@@ -346,7 +438,15 @@ def test_without_root_and_sudo_one_line_says_what_to_install(checkout):
                            "apt-get install one two\n")
 
 
-# --- Python environment
+def test_the_environments_size_is_that_of_what_is_missing(checkout):
+    (checkout.folder / "reference/requirements.txt").write_text("torch==2.0 \\\n    --hash=x\nsix==1.16.0\nnumpy==1.0 ; x\n")
+    (checkout.folder / "setup/sizes.tsv").write_text("numpy\t1.0\t2000000\nsix\t1.16.0\t3500000\ntorch\t2.0\t4900000000\nother\t1\t9\n")
+    torch = "4.9 GB (4.9 GB of it PyTorch with its GPU libraries: the registry has no build without them)"
+    assert checkout.steps("describe_missing reference").stdout == "3 packages are missing, " + torch
+    packages = checkout.folder / ".venv/lib/python3.11/site-packages"
+    (packages / "Torch-2.0.dist-info").mkdir(parents=True)
+    (packages / "six-1.15.0.dist-info").mkdir()  # another version
+    assert checkout.steps("describe_missing reference").stdout == "2 packages are missing, 6 MB"
 
 
 def python_that_says(checkout, line, name="python3"):

@@ -14,3 +14,7 @@ lock reference/requirements.in reference/requirements.txt "$@"
 for level in setup/requirements-build setup/checkpoints/requirements; do
   lock "$level.in" "$level.txt" --constraint reference/requirements.txt
 done
+
+# The sizes that ./octlm announces, of an environment that holds the new lists.
+.venv/bin/uv pip sync --python .venv/bin/python --require-hashes reference/requirements.txt
+.venv/bin/python -I setup/sizes.py >setup/sizes.tsv

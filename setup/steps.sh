@@ -14,7 +14,7 @@ readonly program="$release/octlm"
 say() { printf '[octlm] %s\n' "$*" >&2; }
 refuse() { local code="$1"; shift; say "$*"; exit "$code"; }
 
-# --- What a command needs --------------------------------------------------------------------------
+# What a command needs.
 
 asks_for_help() {
   local argument
@@ -26,18 +26,17 @@ asks_for_help() {
 
 level_of() { # prints the level of the environment that a command of the program and its arguments need
   local argument previous="" level=build
-  case "$1" in run | record | sensitivity | localize) level=reference ;; esac
+  case "$1" in run | record) level=reference ;; esac
   for argument in "${@:2}"; do
     case "$previous $argument" in
       *" --reference="* | "--reference "*) [[ "${argument#--reference=}" == transformers ]] || level=build ;;
     esac
     previous="$argument"
   done
-  if asks_for_help "$@"; then level=build; fi
   echo "$level"
 }
 
-# --- Debian packages -------------------------------------------------------------------------------
+# Debian packages.
 
 debian_packages() {
   local list="$root/setup/debian-packages.txt" missing
@@ -66,13 +65,19 @@ install_packages() {
     [[ -t 0 ]] || as_root=(sudo -n)
   fi
   local command=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@")
-  say "Debian packages: $# of the list are missing (about 600 MB on a bare system, once): ${command[*]}"
+  say "Debian packages: $# of the list are missing$(packages_size "$@"): ${command[*]}"
   confirmed || refuse 4 "not installed; octlm needs: apt-get install $*"
   [[ -n "$(find /var/lib/apt/lists -name '*_Packages*' -print -quit 2>/dev/null)" ]] || "${as_root[@]}" apt-get update || true
   "${command[@]}" </dev/null && return
   say "that failed; trying once more with fresh package lists"
   { "${as_root[@]}" apt-get update && "${command[@]}" </dev/null; } ||
     refuse 4 "the Debian packages could not be installed (no network, or no permission?); octlm needs: apt-get install $*"
+}
+
+packages_size() { # prints ": 31.2 MB to download, 136 MB on disk", as apt-get reckons; "" when it cannot
+  LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null </dev/null |
+    sed -n 's/^Need to get \(.*\) of archives\.$/: \1 to download/p; s/^After this operation, \(.*\) of additional disk space will be used\.$/, \1 on disk/p' |
+    tr -d '\n'
 }
 
 confirmed() { # on a terminal asks once; otherwise goes ahead
@@ -82,7 +87,7 @@ confirmed() { # on a terminal asks once; otherwise goes ahead
   [[ -z "$answer" || "$answer" == [Yy]* ]]
 }
 
-# --- Python environment ----------------------------------------------------------------------------
+# Python environment.
 # Three levels, each contained in the next: build, checkpoints, reference.
 
 requirements_of() {
@@ -93,19 +98,40 @@ requirements_of() {
   esac
 }
 
-describe_level() {
-  case "$1" in
-    build) echo "pybind11 and uv (60 MB, once)" ;;
-    checkpoints) echo "numpy, gguf, safetensors, huggingface_hub (about 150 MB, once)" ;;
-    reference) echo "torch 2.11.0, transformers 4.57.6 and what they need (about 5 GB, once)" ;;
-  esac
+describe_missing() { # prints "12 packages are missing, 180 MB" of the level $1, by setup/sizes.tsv; why so much, for torch
+  local wanted size names count=0 bytes=0 gpu=0
+  while IFS=$'\t' read -r wanted size names; do
+    count=$((count + 1)) bytes=$((bytes + size))
+    [[ "$names" != nvidia-* && "$names" != triton && "$names" != torch ]] || gpu=$((gpu + size))
+  done < <(missing_distributions "$1")
+  printf '%d packages are missing, %s' "$count" "$(in_words "$bytes")"
+  ((gpu < 1000000000)) || printf ' (%s of it PyTorch with its GPU libraries: the registry has no build without them)' "$(in_words "$gpu")"
+}
+
+missing_distributions() { # prints "NAME==VERSION<tab>BYTES<tab>NAME" of what level $1 lists and .venv lacks
+  local name version size there listed
+  there="$(find "$venv"/lib/python*/site-packages -maxdepth 1 -name '*.dist-info' -printf '%f\n' 2>/dev/null |
+    sed 's/\.dist-info$//' | tr '[:upper:]_' '[:lower:]-')" # NAME-VERSION
+  listed="$(sed -n 's/^\([a-z0-9-]*==[^ ]*\).*/\1/p' "$(requirements_of "$1")")"
+  while IFS=$'\t' read -r name version size; do
+    [[ $'\n'"$listed"$'\n' == *$'\n'"$name==$version"$'\n'* ]] || continue
+    [[ $'\n'"$there"$'\n' == *$'\n'"$name-$version"$'\n'* ]] || printf '%s==%s\t%s\t%s\n' "$name" "$version" "$size" "$name"
+  done <"$root/setup/sizes.tsv"
+}
+
+in_words() { # bytes as "4.9 GB", "12 MB"
+  if (($1 >= 1000000000)); then
+    printf '%d.%d GB' $(($1 / 1000000000)) $(($1 / 100000000 % 10))
+  else
+    printf '%d MB' $((($1 + 999999) / 1000000))
+  fi
 }
 
 python_environment() { # brings .venv to at least the level $1
   virtual_environment
   level_current "$1" && return
   if ! level_current build; then
-    say "python environment, to build: $(describe_level build)"
+    say "python environment, to build: $(describe_missing build)"
     "$venv/bin/python" -I -m pip install --quiet --no-deps --require-hashes -r "$(requirements_of build)" ||
       refuse 4 "python packages could not be installed (no network?); run the same command again to go on"
     stamp_level build
@@ -116,7 +142,7 @@ python_environment() { # brings .venv to at least the level $1
 install_level() { # checkpoints or reference, with the uv of the build level
   local verb=(install -r)
   [[ "$1" == reference ]] && verb=(sync) # it holds the others, so nothing else belongs there
-  say "python environment, $1: $(describe_level "$1")"
+  say "python environment, $1: $(describe_missing "$1")"
   UV_PYTHON_DOWNLOADS=never "$venv/bin/uv" pip "${verb[0]}" --python "$venv/bin/python" \
     --require-hashes "${verb[@]:1}" "$(requirements_of "$1")" ||
     refuse 4 "python packages could not be installed (no network?); run the same command again to go on"
@@ -159,21 +185,27 @@ choose_python() { # prints the first python3 on PATH if it fits, else Debian's
   echo "$debian"
 }
 
-# --- Build -----------------------------------------------------------------------------------------
+# Build.
 
 build() { # builds the target $1 if anything changed since it was last built
   target_current "$1" && return
   configure
-  say "building $1 in build/release (the first time takes some minutes)"
+  say "building $1 in build/release$(steps_to_build "$1")"
   touch "$release/octlm-building"
   (cd "$root" && cmake --build --preset release --target "$1") || refuse 4 "the build of $1 failed: see above"
   mv "$release/octlm-building" "$release/octlm-built-$1"
 }
 
+steps_to_build() { # prints ": 196 steps" as the build tool reckons; "" when it does not say
+  local last
+  last="$(cd "$root" && ninja -C "$release" -n "$1" 2>/dev/null | sed -n 's/^\[[0-9]*\/\([0-9]*\)\].*/\1/p' | tail -n 1)"
+  [[ -z "$last" ]] || printf ': %s steps' "$last"
+}
+
 target_current() { # looks at files and folders, for a removed file changes only its folder
   local stamp="$release/octlm-built-$1"
   [[ -f "$stamp" && -f "$release/octlm-python" && "$(<"$release/octlm-python")" == "$(<"$venv/octlm-venv")" ]] || return
-  [[ -z "$(find "$root"/{model,verify,reference,experiments,bench,cmake,setup,CMakeLists.txt,CMakePresets.json} \
+  [[ -z "$(find "$root"/{formats,model,verify,reference,experiments,bench,cmake,setup,CMakeLists.txt,CMakePresets.json} \
     -name __pycache__ -prune -o -newer "$stamp" -print -quit 2>/dev/null)" ]]
 }
 
@@ -185,7 +217,7 @@ configure() { # a build tree made for another interpreter, or moved, starts afre
   cp "$venv/octlm-venv" "$release/octlm-python"
 }
 
-# --- Checkpoints -----------------------------------------------------------------------------------
+# Checkpoints.
 
 missing_checkpoints() { # prints what the run selected by the arguments needs and lacks
   # Arguments that the program refuses need nothing: it says why when it gets them for the run.

@@ -3,7 +3,7 @@
 # The hash is over one line per file, sorted by name: "<sha256>  <path from the root>\n", which
 # `sha256sum` repeats. The output is touched only when it changes, so only then is anything compiled.
 cmake_minimum_required(VERSION 3.25)
-set(parts model verify reference experiments)
+set(parts formats model verify reference experiments)
 set(patterns "")
 foreach(part IN LISTS parts)
   foreach(extension h cpp cu cuh py inc)

@@ -289,7 +289,7 @@ std::optional<OneJudged> judge_one(const CriterionResult& criterion,
   if (!measured || comparison.key.device != criterion.device) return std::nullopt;
   if (!matches(criterion.when, comparison.key)) return std::nullopt;
   const auto value = measured->metrics.find(criterion.metric);
-  // A rule in force without being written speaks only where it was broken.
+  // An implicit rule speaks only where it was broken.
   if (criterion.implied) {
     const bool broken = value != measured->metrics.end() && !is_finite(value->first, value->second);
     return broken ? std::optional(OneJudged{false, std::nullopt}) : std::nullopt;
@@ -324,7 +324,7 @@ Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons,
   return judgement;
 }
 
-std::string plan_fault(const Spec& spec, std::span<const ComparisonKey> plan) {
+std::string plan_problem(const Spec& spec, std::span<const ComparisonKey> plan) {
   if (plan.empty()) return "it plans no comparison";
   for (auto key = plan.begin(); key != plan.end(); ++key) {
     if (std::find(plan.begin(), key, *key) != key) return "it plans " + key_text(*key) + " twice";

@@ -1,17 +1,14 @@
-// The only place that decides. The same rules for every kind (design.md section 5):
+// The only place that decides. The same rules for every kind (docs/results.md):
 //   - A criterion holds when it holds in every comparison that took place and that its `when`
-//   matches. A
-//     comparison that lacks the metric, or has NaN or infinity there, does not hold it. A bool or a
-//     number that the bound cannot be held against does not hold it.
-//   - In force without being written: finite@1, where measured, must be true, and no measured
-//   metric may
-//     be NaN or infinite.
+//     matches. A comparison that lacks the metric, or has NaN or infinity there, does not hold it.
+//     A bool or a number that the bound cannot be held against does not hold it.
+//   - Implicit: finite@1, where measured, must be true, and no measured metric may be NaN or
+//     infinite.
 //   - A device's verdict, the first that applies: fail (a criterion does not hold) · error (a
-//   comparison
-//     broke, or lacks a metric of also_record) · not_run (no comparison took place; or one is
-//     missing that needs something absent here; or a criterion had no comparison to judge) · pass.
-//     Fail comes before error as exit code 1 comes before 4: what is known to be wrong is said
-//     first.
+//     comparison broke, or lacks a metric of also_record) · not_run (no comparison took place; or
+//     one is missing that needs something absent here; or a criterion had no comparison to judge) ·
+//     pass. Fail comes before error as exit code 1 comes before 4: what is known to be wrong is
+//     said first.
 //   - A device that would pass, and that failed before with the same spec and code, fails: nothing
 //     was changed that could have mended it.
 //   - The experiment's verdict is the worst over the devices that ran (fail, error, pass).
@@ -48,6 +45,6 @@ bool applies(const Criterion& criterion, const ComparisonKey& key);
 // Why this plan cannot be judged: a criterion that no planned comparison matches, a comparison that
 // no criterion judges, a comparison planned twice. "" when it can. Known before the run, so refused
 // before.
-std::string plan_fault(const Spec& spec, std::span<const ComparisonKey> plan);
+std::string plan_problem(const Spec& spec, std::span<const ComparisonKey> plan);
 
 }  // namespace octlm::verify

@@ -157,8 +157,7 @@ TEST(Criteria, WhenLimitsWhatIsJudged) {
   EXPECT_EQ(judgement.criteria.size(), 3U);
 }
 
-// --- nothing that compared nothing is green
-// ----------------------------------------------------------
+// Nothing that compared nothing is green.
 
 TEST(Criteria, ZeroComparisonsIsNotRun) {
   EXPECT_EQ(judged(at_most("m@1", 1), {}).verdict, Verdict::kNotRun);
@@ -232,16 +231,16 @@ TEST(Criteria, AnExperimentIsTheWorstOverTheDevicesThatRan) {
   EXPECT_EQ(judged(criterion, {cpu(1.5), broke("x", key("a", "cuda"))}).verdict, Verdict::kFail);
 }
 
-TEST(PlanFault, APlanThatCannotBeJudged) {
+TEST(PlanProblem, APlanThatCannotBeJudged) {
   const Spec spec = spec_of("EXP-1", {at_most("m@1", 1)});
-  EXPECT_EQ(plan_fault(spec, std::vector{key("a"), key("b")}), "");
-  EXPECT_THAT(plan_fault(spec, {}), HasSubstr("no comparison"));
-  EXPECT_THAT(plan_fault(spec, std::vector{key("a"), key("a")}), HasSubstr("twice"));
+  EXPECT_EQ(plan_problem(spec, std::vector{key("a"), key("b")}), "");
+  EXPECT_THAT(plan_problem(spec, {}), HasSubstr("no comparison"));
+  EXPECT_THAT(plan_problem(spec, std::vector{key("a"), key("a")}), HasSubstr("twice"));
   Criterion cuda = at_most("m@1", 1);
   cuda.when = {{"device", "cuda"}};
-  EXPECT_THAT(plan_fault(spec_of("EXP-1", {cuda}), std::vector{key("a")}),
+  EXPECT_THAT(plan_problem(spec_of("EXP-1", {cuda}), std::vector{key("a")}),
               HasSubstr("no criterion judges a, full, cpu"));
-  EXPECT_THAT(plan_fault(spec_of("EXP-1", {at_most("m@1", 1), cuda}), std::vector{key("a")}),
+  EXPECT_THAT(plan_problem(spec_of("EXP-1", {at_most("m@1", 1), cuda}), std::vector{key("a")}),
               HasSubstr("no comparison is judged by m@1 when device is cuda"));
 }
 

@@ -49,17 +49,17 @@ std::string value_in(const char* file, const std::string& key, char separator) {
 
 // The instruction sets that change how fast, and in which order, we and the reference add.
 nlohmann::json cpu_features() {
-  constexpr std::array kTold = {"avx",         "f16c",     "fma",         "avx2",
-                                "avx512f",     "avx512bw", "avx512_vnni", "avx512_bf16",
-                                "avx512_fp16", "avx_vnni", "amx_bf16",    "amx_int8",
-                                "asimd",       "asimdhp",  "bf16",        "sve"};
+  constexpr std::array kRecorded = {"avx",         "f16c",     "fma",         "avx2",
+                                    "avx512f",     "avx512bw", "avx512_vnni", "avx512_bf16",
+                                    "avx512_fp16", "avx_vnni", "amx_bf16",    "amx_int8",
+                                    "asimd",       "asimdhp",  "bf16",        "sve"};
   std::string flags = value_in("/proc/cpuinfo", "flags", ':');
   if (flags.empty()) flags = value_in("/proc/cpuinfo", "Features", ':');
   nlohmann::json features = nlohmann::json::array();
   std::istringstream words(flags);
   for (std::string word; words >> word;) {
-    for (const char* told : kTold) {
-      if (word == told) features.push_back(word);
+    for (const char* recorded : kRecorded) {
+      if (word == recorded) features.push_back(word);
     }
   }
   return features;

@@ -104,6 +104,7 @@ struct Trust {
 struct ExperimentResult {
   std::string id, title, kind, spec_file, spec_sha256;
   std::string model;  // the spec's model.id; "" when it names none
+  Role role = Role::kParity;
   Trust trust;
   std::vector<ComparisonResult> comparisons;
   Judgement judgement;  // filled when the experiment is finished

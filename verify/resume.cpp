@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
+#include "formats/output_file.h"
 #include "verify/ledger/publish.h"
-#include "verify/output_file.h"
 #include "verify/report/jsonl.h"
 
 namespace octlm::verify {
@@ -19,7 +20,29 @@ bool is_finished(const RunFile::Line& line) {
   return line.type() == "not_compared" && line.json.value("needs", "") != "interrupted";
 }
 
-bool is_kept(const RunFile::Line& line) { return line.type() == "started" || is_finished(line); }
+// Of which comparison a line is.
+std::string key_of(const RunFile::Line& line) {
+  std::string key;
+  for (const char* field : {"experiment", "case", "path", "device", "dtype"}) {
+    key += line.json.value(field, nlohmann::json()).dump() + "\n";
+  }
+  return key;
+}
+
+// Those that stay: what was begun, what was finished, and what comparisons that were made gave rise
+// to.
+std::vector<const RunFile::Line*> kept_lines(const RunFile& file) {
+  std::set<std::string> compared;
+  for (const RunFile::Line& line : file.lines) {
+    if (line.type() == "comparison") compared.insert(key_of(line));
+  }
+  std::vector<const RunFile::Line*> kept;
+  for (const RunFile::Line& line : file.lines) {
+    const bool further = !is_framework_line(line.type()) && compared.contains(key_of(line));
+    if (line.type() == "started" || is_finished(line) || further) kept.push_back(&line);
+  }
+  return kept;
+}
 
 void require_equal(const std::filesystem::path& folder, const std::string& what,
                    const nlohmann::json& then, const nlohmann::json& now) {
@@ -101,13 +124,11 @@ void Interrupted::rewrite(const RunInfo& now) const {
   first["resumed"] = now.resumed;
   first.erase("type");
   std::string text = json_line("run", first);
-  for (const RunFile::Line& line : file_.lines) {
-    if (is_kept(line)) text += line.text + '\n';
-  }
+  for (const RunFile::Line* line : kept_lines(file_)) text += line->text + '\n';
   const std::filesystem::path fresh = folder() / ".results.jsonl.partial";
   std::filesystem::remove(fresh);
   {
-    AppendFile file(fresh);
+    formats::AppendFile file(fresh);
     file.append(text);
     file.sync();
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "formats/error.h"
 #include "verify/result.h"
 #include "verify/run_file.h"
 
@@ -13,7 +14,7 @@ namespace octlm::verify {
 
 class Interrupted {
  public:
-  // Throws SpecError when the folder holds no run; std::invalid_argument when the run ended.
+  // Throws FormatError when the folder holds no run; std::invalid_argument when the run ended.
   explicit Interrupted(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return file_.folder; }

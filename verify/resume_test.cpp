@@ -133,31 +133,24 @@ TEST_F(Ledgered, AJournalThatCannotBeWrittenStopsBeforeTheFirstNumber) {
   EXPECT_FALSE(compared);
 }
 
-// --- killed and resumed
-// ---------------------------------------------------------------------------------
-
 class Resumed : public testing::TemporaryProject {
  protected:
   Resumed() : spec_(registered("EXP-1")) {}
-
-  struct Identified : testing::FakeExperiment {
-    using FakeExperiment::FakeExperiment;
-    nlohmann::json identity() const override { return {{"reference", *reference}}; }
-    const std::string* reference = nullptr;
-  };
 
   RunResult go(RunOptions options = {}) {
     options.reports = project_.reports();
     options.project = project_;
     options.info.code_sha256 = code_;
     std::vector<RunItem> items;
-    auto experiment = std::make_unique<Identified>(
+    auto experiment = std::make_unique<testing::FakeExperiment>(
         std::vector{key("a"), key("b"), key("c")}, [this](const ComparisonKey& at) {
           compared_.push_back(at.case_name);
           if (at.case_name == kill_at_) raise(signal_);
-          return measured(at.case_name == "a" ? error_ : 0.25);
+          auto outcome = measured(at.case_name == "a" ? error_ : 0.25);
+          std::get<Measurement>(outcome).lines = further_;
+          return outcome;
         });
-    experiment->reference = &reference_;
+    experiment->identity = [this] { return nlohmann::json({{"reference", reference_}}); };
     items.push_back({spec_, std::move(experiment)});
     return run(options, items);
   }
@@ -187,7 +180,25 @@ class Resumed : public testing::TemporaryProject {
   int signal_ = SIGINT;
   double error_ = 0.5;
   std::vector<std::string> compared_;
+  std::vector<FurtherLine> further_;
 };
+
+// Each stays with its comparison: of what was not finished nothing is kept.
+TEST_F(Resumed, FurtherLinesStayWithTheirComparison) {
+  further_ = {{"flip", {{"position", 3}}}};
+  const fs::path folder = killed_at("b");
+  std::ofstream(folder / "results.jsonl", std::ios::app)
+      << R"({"type":"flip","experiment":"EXP-1","case":"b","path":"full","device":"cpu",)"
+      << R"("dtype":"float32","position":3})"
+      << "\n";
+  resume(folder);
+  std::string found;
+  for (const auto& line : testing::lines_of(folder / "results.jsonl")) {
+    const auto type = line["type"].get<std::string>();
+    if (line.contains("case")) found += type + " " + line["case"].get<std::string>() + ", ";
+  }
+  EXPECT_EQ(found, "flip a, comparison a, flip b, comparison b, flip c, comparison c, ");
+}
 
 TEST_F(Resumed, GoesOnAtTheFirstUnfinishedComparison) {
   const fs::path folder = killed_at("b");
@@ -208,7 +219,7 @@ TEST_F(Resumed, GoesOnAtTheFirstUnfinishedComparison) {
   EXPECT_THAT(testing::text_of(folder / "summary.md"), HasSubstr("esumed"));
   EXPECT_THAT(testing::text_of(folder / "junit.xml"), HasSubstr("tests=\"4\""));
   EXPECT_EQ(got.experiments[0].trust.attempts.at("cpu").attempt, 1) << "one attempt";
-  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(problems(), IsEmpty());
 }
 
 TEST_F(Resumed, ALastLineCutOffIsLeftOut) {
@@ -259,7 +270,7 @@ TEST_F(Resumed, ARunInterruptedAfterItsLastComparisonIsNotRecordedTwice) {
   EXPECT_EQ(first.summary.exit_code, 130);
   EXPECT_EQ(resume(first.info.folder).summary.exit_code, 0);
   EXPECT_THAT(compared_, IsEmpty());
-  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(problems(), IsEmpty());
 }
 
 TEST_F(Resumed, RefusesWhatIsNotTheSame) {
@@ -285,9 +296,11 @@ TEST_F(Resumed, RefusesARunThatEndedAndWhatIsNoRun) {
   const fs::path folder = go().info.folder;
   EXPECT_THAT(message_of<std::invalid_argument>([&] { resume(folder); }),
               HasSubstr("this run ended"));
-  EXPECT_THAT(message_of<SpecError>([&] { resume(project_.root); }), HasSubstr("results.jsonl"));
+  EXPECT_THAT(message_of<formats::FormatError>([&] { resume(project_.root); }),
+              HasSubstr("results.jsonl"));
   std::ofstream(project_.root / "results.jsonl") << "{}\n";
-  EXPECT_THAT(message_of<SpecError>([&] { resume(project_.root); }), HasSubstr("no line of a run"));
+  EXPECT_THAT(message_of<formats::FormatError>([&] { resume(project_.root); }),
+              HasSubstr("no line of a run"));
 }
 
 TEST_F(Resumed, AKilledAttemptThatIsNotResumedStaysVisible) {

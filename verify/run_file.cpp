@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "formats/json_reader.h"
 #include "verify/lenient_json.h"
-#include "verify/strict_json.h"
 
 namespace octlm::verify {
 
@@ -30,7 +30,7 @@ std::vector<const nlohmann::json*> RunFile::of_type(const std::string& type) con
 
 RunFile read_run_file(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "results.jsonl";
-  const std::string text = read_file(file);
+  const std::string text = formats::read_file(file);
   RunFile run{.folder = folder, .lines = {}, .torn = false};
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
@@ -40,15 +40,15 @@ RunFile read_run_file(const std::filesystem::path& folder) {
     }
     std::string one = text.substr(at, end - at);
     at = end + 1;
-    auto json = nlohmann::json::parse(one, nullptr, false);
+    auto json = formats::parse_or_discard(one);
     if (!json.is_object() || !json.contains("type") || !json["type"].is_string()) {
-      throw SpecError(file.string() + ": line " + std::to_string(run.lines.size() + 1) +
-                      " is no line of a run");
+      throw formats::FormatError(file.string() + ": line " + std::to_string(run.lines.size() + 1) +
+                                 " is no line of a run");
     }
     run.lines.push_back({std::move(one), std::move(json)});
   }
   if (run.lines.empty() || run.lines.front().type() != "run") {
-    throw SpecError(file.string() + ": does not begin with a run line");
+    throw formats::FormatError(file.string() + ": does not begin with a run line");
   }
   return run;
 }

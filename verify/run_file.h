@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/result.h"
 
 namespace octlm::verify {
@@ -26,7 +27,7 @@ struct RunFile {
   std::vector<const nlohmann::json*> of_type(const std::string& type) const;
 };
 
-// Throws SpecError when there is no such file, or it is no run's.
+// Throws formats::FormatError when there is no such file, or it is no run's.
 RunFile read_run_file(const std::filesystem::path& folder);
 
 // A metric as it stands in a line; NaN for what is none.

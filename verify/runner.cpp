@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 
+#include "formats/nearest_name.h"
 #include "verify/criteria.h"
 #include "verify/ledger/attempt_log.h"
 #include "verify/provenance.h"
@@ -52,36 +53,33 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// --- the plan
-// --------------------------------------------------------------------------------------
 
-struct Plan {
-  std::vector<ComparisonKey> keys;   // selected, in order
-  std::vector<std::string> devices;  // of `keys`, in order
+struct Planned {
+  std::size_t index = 0;  // in Experiment::comparisons()
+  ComparisonKey key;
 };
 
-std::vector<std::string> devices_of(const std::vector<ComparisonKey>& keys) {
-  std::vector<std::string> devices;
-  for (const ComparisonKey& key : keys) {
-    if (std::find(devices.begin(), devices.end(), key.device) == devices.end()) {
-      devices.push_back(key.device);
-    }
-  }
-  return devices;
+struct Plan {
+  std::vector<Planned> comparisons;  // selected, in order
+  std::vector<std::string> devices;  // of those, in order
+};
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
 Plan make_plan(const RunItem& item, const std::vector<std::string>& devices) {
+  const std::vector<ComparisonKey> keys = item.experiment->comparisons();
+  if (const std::string problem = plan_problem(item.spec, keys); !problem.empty()) {
+    throw Refused(item.spec.file.string() + ": " + item.spec.id + ": " + problem);
+  }
   Plan plan;
-  plan.keys = item.experiment->comparisons();
-  if (const std::string fault = plan_fault(item.spec, plan.keys); !fault.empty()) {
-    throw Refused(item.spec.file.string() + ": " + item.spec.id + ": " + fault);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string& device = keys[i].device;
+    if (!devices.empty() && !contains(devices, device)) continue;
+    plan.comparisons.push_back({i, keys[i]});
+    if (!contains(plan.devices, device)) plan.devices.push_back(device);
   }
-  if (!devices.empty()) {
-    std::erase_if(plan.keys, [&](const ComparisonKey& key) {
-      return std::find(devices.begin(), devices.end(), key.device) == devices.end();
-    });
-  }
-  plan.devices = devices_of(plan.keys);
   return plan;
 }
 
@@ -90,7 +88,7 @@ void check_require(const std::vector<std::string>& require) {
   known.emplace_back("cpu");
   for (const std::string& word : require) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
-      throw Refused("--require: \"" + word + "\" is not known" + suggestion(word, known));
+      throw Refused("--require: \"" + word + "\" is not known" + formats::suggestion(word, known));
     }
   }
 }
@@ -104,7 +102,7 @@ std::vector<Plan> make_plans(const RunOptions& options, const std::vector<RunIte
   for (const RunItem& item : items) {
     if (!ids.insert(item.spec.id).second) throw Refused(item.spec.id + " is selected twice");
     plans.push_back(make_plan(item, options.devices));
-    comparisons += plans.back().keys.size();
+    comparisons += plans.back().comparisons.size();
   }
   if (comparisons == 0) {
     std::string asked;
@@ -113,9 +111,6 @@ std::vector<Plan> make_plans(const RunOptions& options, const std::vector<RunIte
   }
   return plans;
 }
-
-// --- the folder
-// ------------------------------------------------------------------------------------
 
 [[noreturn]] void cannot_create(const std::filesystem::path& path, const std::error_code& error) {
   throw std::runtime_error(path.string() + ": cannot be created: " + error.message());
@@ -173,9 +168,6 @@ void refuse_used_folder(const RunOptions& options) {
   }
 }
 
-// --- one experiment
-// --------------------------------------------------------------------------------
-
 using ComparisonOutcome = decltype(ComparisonResult::outcome);
 
 ComparisonOutcome checked(NotRun not_run) {
@@ -186,9 +178,17 @@ ComparisonOutcome checked(NotRun not_run) {
   return not_run;
 }
 
+ComparisonOutcome checked(Measurement measurement) {
+  for (const FurtherLine& line : measurement.lines) {
+    if (is_framework_line(line.type))
+      return Broken{"its kind writes a line of type \"" + line.type +
+                    "\", which is the framework's own"};
+  }
+  return measurement;
+}
+
 ComparisonOutcome from(Outcome outcome) {
-  if (auto* not_run = std::get_if<NotRun>(&outcome)) return checked(std::move(*not_run));
-  return std::get<Measurement>(std::move(outcome));
+  return std::visit([](auto& what) { return checked(std::move(what)); }, outcome);
 }
 
 // The boundary: whatever an experiment throws becomes an `error` of the comparison at hand.
@@ -224,11 +224,12 @@ std::string recorded_file(const std::filesystem::path& file,
 
 class ExperimentRun {
  public:
-  ExperimentRun(const RunItem& item, std::string spec_file, const Plan& plan,
+  ExperimentRun(const RunItem& item, std::string spec_file, const Plan& plan, const Host& host,
                 const std::vector<Report*>& reports, const SignalWatch& signals, AttemptLog& log,
                 const std::optional<Interrupted>& earlier)
       : item_(item),
         plan_(plan),
+        host_(host),
         reports_(reports),
         signals_(signals),
         log_(log),
@@ -237,10 +238,11 @@ class ExperimentRun {
     result_.title = item.spec.title;
     result_.kind = item.spec.kind;
     result_.model = model_of(item.spec);
+    result_.role = item.role;
     result_.spec_file = std::move(spec_file);
     result_.spec_sha256 = item.spec.sha256;
     result_.trust = log.trust(item.spec);
-    result_.planned = static_cast<std::int64_t>(plan.keys.size());
+    result_.planned = static_cast<std::int64_t>(plan.comparisons.size());
   }
 
   ExperimentResult run() {
@@ -259,16 +261,17 @@ class ExperimentRun {
   static NotRun interrupted() { return {"the run was interrupted", "interrupted"}; }
 
   void run_device(const std::string& device) {
-    std::vector<ComparisonKey> missing;
-    for (const ComparisonKey& key : plan_.keys) {
-      if (key.device == device && !keep(key)) missing.push_back(key);
+    std::vector<Planned> missing;
+    for (const Planned& one : plan_.comparisons) {
+      if (one.key.device == device && !keep(one.key)) missing.push_back(one);
     }
     if (missing.empty()) return log_.take_up(item_.spec, device, result_.trust);
-    const auto unavailable = prepare(device);
-    for (const ComparisonKey& key : missing) {
-      ComparisonOutcome outcome = unavailable ? *unavailable : compare(key);
-      if (&key == &missing.back()) release(outcome);
-      finish({key, std::move(outcome)});
+    std::unique_ptr<Session> session;
+    const auto unavailable = open(device, session);
+    for (const Planned& one : missing) {
+      ComparisonOutcome outcome = unavailable ? *unavailable : compare(*session, one);
+      if (session && &one == &missing.back()) close(session, outcome);
+      finish({one.key, std::move(outcome)});
     }
   }
 
@@ -288,20 +291,23 @@ class ExperimentRun {
   }
 
   // What breaks while it is freed is an error of the device's last comparison.
-  void release(ComparisonOutcome& outcome) {
-    if (auto broken = broken_by([&] { item_.experiment->release(); })) {
+  static void close(std::unique_ptr<Session>& session, ComparisonOutcome& outcome) {
+    if (auto broken = broken_by([&] { session->close(); })) {
       outcome = Broken{"release: " + broken->what};
     }
+    session.reset();
   }
 
-  std::optional<ComparisonOutcome> prepare(const std::string& device) {
+  // The session, or why there is none.
+  std::optional<ComparisonOutcome> open(const std::string& device,
+                                        std::unique_ptr<Session>& session) {
     if (signals_.caught()) return interrupted();
     // A run that is resumed has its intent already; whether it may be is known only when the device
     // is ready.
     if (!earlier_) log_.begin(item_.spec, device, result_.trust);
     for (Report* report : reports_) report->device_started(result_, device);
     nlohmann::json identity;
-    const auto unavailable = make_ready(device, identity);
+    const auto unavailable = make_ready(device, session, identity);
     if (earlier_ && !unavailable) earlier_->require_identity(item_.spec.id, device, identity);
     if (earlier_) log_.begin(item_.spec, device, result_.trust);
     if (unavailable) return unavailable;
@@ -309,22 +315,29 @@ class ExperimentRun {
     return std::nullopt;
   }
 
-  std::optional<ComparisonOutcome> make_ready(const std::string& device, nlohmann::json& identity) {
-    std::optional<NotRun> not_run;
+  std::optional<ComparisonOutcome> make_ready(const std::string& device,
+                                              std::unique_ptr<Session>& session,
+                                              nlohmann::json& identity) {
+    Opened opened;
     const auto broken = broken_by([&] {
-      not_run = item_.experiment->prepare(device);
-      if (!not_run) identity = item_.experiment->identity();
+      opened = item_.experiment->open(device, host_);
+      const auto* ready = std::get_if<std::unique_ptr<Session>>(&opened);
+      if (ready == nullptr) return;
+      if (*ready == nullptr)
+        throw std::logic_error("its kind opened neither a session nor said why");
+      identity = (*ready)->identity();
     });
     if (broken) return *broken;
-    if (not_run) return checked(std::move(*not_run));
+    if (auto* not_run = std::get_if<NotRun>(&opened)) return checked(std::move(*not_run));
+    session = std::get<std::unique_ptr<Session>>(std::move(opened));
     return std::nullopt;
   }
 
-  ComparisonOutcome compare(const ComparisonKey& key) {
+  ComparisonOutcome compare(Session& session, const Planned& planned) {
     if (signals_.caught()) return interrupted();
-    for (Report* report : reports_) report->comparison_started(result_, key);
+    for (Report* report : reports_) report->comparison_started(result_, planned.key);
     Outcome outcome;
-    if (auto broken = broken_by([&] { outcome = item_.experiment->compare(key); })) return *broken;
+    if (auto broken = broken_by([&] { outcome = session.compare(planned.index); })) return *broken;
     return from(std::move(outcome));
   }
 
@@ -336,15 +349,13 @@ class ExperimentRun {
 
   const RunItem& item_;
   const Plan& plan_;
+  const Host& host_;
   const std::vector<Report*>& reports_;
   const SignalWatch& signals_;
   AttemptLog& log_;
   const std::optional<Interrupted>& earlier_;
   ExperimentResult result_;
 };
-
-// --- the exit code
-// ---------------------------------------------------------------------------------
 
 // The words of --require that something lacked, or that nothing ran on.
 std::string absent(const RunResult& run, const std::vector<std::string>& require) {
@@ -442,6 +453,12 @@ Summary summarize(const RunResult& run, const std::vector<std::string>& require)
   return decide(kExitPass, !all ? "What was run passed." : "Everything passed.");
 }
 
+RunItem read_item(Spec spec, std::span<const Kind> kinds) {
+  const Kind& kind = find_kind(spec.kind, kinds, spec.file.string());
+  auto experiment = kind.read(spec);
+  return {std::move(spec), std::move(experiment), kind.role};
+}
+
 RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   const std::vector<Plan> plans = make_plans(options, items);
   refuse_used_folder(options);
@@ -463,8 +480,10 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   reports.insert(reports.end(), options.more_reports.begin(), options.more_reports.end());
 
   const SignalWatch signals;
+  const Host nothing{};
+  const Host& host = options.host != nullptr ? *options.host : nothing;
   std::int64_t comparisons = 0;
-  for (const Plan& plan : plans) comparisons += static_cast<std::int64_t>(plan.keys.size());
+  for (const Plan& plan : plans) comparisons += static_cast<std::int64_t>(plan.comparisons.size());
   for (Report* report : reports) report->run_started(result.info, comparisons);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (signals.caught()) {
@@ -473,7 +492,7 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
     }
     result.experiments.push_back(ExperimentRun(items[i],
                                                recorded_file(items[i].spec.file, options.project),
-                                               plans[i], reports, signals, log, earlier)
+                                               plans[i], host, reports, signals, log, earlier)
                                      .run());
   }
   result.interrupted_by = signals.caught();

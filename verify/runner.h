@@ -1,4 +1,4 @@
-// Runs experiments and writes the reports. The one place, with main, that catches.
+// Runs experiments and writes the reports. The boundary: what an experiment throws becomes a result.
 #pragma once
 
 #include <filesystem>
@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,8 +19,8 @@
 
 namespace octlm::verify {
 
-// Exit codes, the first that applies. A run that was interrupted ends
-// with 128 + the signal (130, 143) whatever it had found until then: it is incomplete, and never 0.
+// Exit codes, the first that applies. A run that was interrupted ends with 128 + the signal (130,
+// 143) whatever it had found until then: it is incomplete, and never 0.
 enum ExitCode : int {
   kExitPass = 0,          // at least one pass; the rest pass or not_run
   kExitFail = 1,          // a criterion failed
@@ -38,7 +39,10 @@ class Refused : public std::invalid_argument {
 struct RunItem {
   Spec spec;
   std::unique_ptr<Experiment> experiment;
+  Role role = Role::kParity;
 };
+// The spec, as its kind reads it. Throws formats::FormatError.
+RunItem read_item(Spec spec, std::span<const Kind> kinds);
 
 struct RunOptions {
   // The run's folder is reports/<UTC timestamp>-<n>, and reports/latest links to it ...
@@ -47,6 +51,7 @@ struct RunOptions {
   std::optional<std::filesystem::path> out = {};
   std::vector<std::string> devices = {};  // only these; empty = every device of the specs
   std::vector<std::string> require = {};  // words of kNeeds, or "cpu"; absent = exit code 4
+  const Host* host = nullptr;             // for Experiment::open; absent: one that has nothing
   // started, folder, specs, ledger_head and resumed are filled by run().
   RunInfo info = {};
   // Whose ledger labels the results and whose journal records the attempts. Without one everything

@@ -35,6 +35,8 @@ RunItem item(const std::string& id, FakeExperiment::Answer answer,
       std::make_unique<FakeExperiment>(std::move(plan), std::move(answer), std::move(preparation))};
 }
 
+FakeExperiment& fake(RunItem& item) { return dynamic_cast<FakeExperiment&>(*item.experiment); }
+
 template <class... Items>
 std::vector<RunItem> items(Items... all) {
   std::vector<RunItem> list;
@@ -58,9 +60,6 @@ Ran ran(std::vector<RunItem> list, RunOptions options = {}) {
 int exit_code(std::vector<RunItem> list, RunOptions options = {}) {
   return ran(std::move(list), std::move(options)).result.summary.exit_code;
 }
-
-// --- exit codes
-// --------------------------------------------------------------------------------------
 
 TEST(ExitCode, InTheirOrder) {
   EXPECT_EQ(exit_code(items(item("EXP-1", good))), 0);
@@ -92,8 +91,6 @@ TEST(ExitCode, ARequiredThingThatIsAbsentIsRed) {
   EXPECT_EQ(exit_code(items(cuda(), item("EXP-4", bad)), {.require = {"weights"}}), 1);
 }
 
-// --- refused before anything is written
-// --------------------------------------------------------------
 
 std::string refusal(std::vector<RunItem> list, RunOptions options = {}) {
   const TemporaryFolder folder;
@@ -124,9 +121,6 @@ TEST(Run, ADeviceThatWasNotAskedForIsNotRun) {
   EXPECT_EQ(got.result.summary.not_run, 1);
 }
 
-// --- what breaks
-// -------------------------------------------------------------------------------------
-
 TEST(Run, AnErrorInOneComparisonAndTheRunGoesOn) {
   const Ran got = ran(items(
       item("EXP-1", [](const ComparisonKey& k) { return k.case_name == "b" ? breaks(k) : good(k); },
@@ -150,15 +144,13 @@ TEST(Run, WhateverIsThrownIsAnError) {
 }
 
 TEST(Run, AFailedReleaseIsAnError) {
-  struct Leaky : FakeExperiment {
-    using FakeExperiment::FakeExperiment;
-    void release() override { throw std::runtime_error("cannot free"); }
-  };
-  RunItem leaky = {spec_of("EXP-1", {at_most("m@1", 1)}),
-                   std::make_unique<Leaky>(std::vector{key("a"), key("b")}, good)};
+  RunItem leaky = item("EXP-1", good, {key("a"), key("b")});
+  fake(leaky).closing = [] { throw std::runtime_error("cannot free"); };
   const Ran got = ran(items(std::move(leaky)));
+  EXPECT_EQ(got.result.experiments[0].compared(), 1);
   EXPECT_EQ(got.result.experiments[0].judgement.verdict, Verdict::kError);
-  EXPECT_THAT(got.result.experiments[0].judgement.reason, HasSubstr("release: cannot free"));
+  EXPECT_EQ(got.result.experiments[0].judgement.reason,
+            "b, full, cpu, float32: release: cannot free");
 }
 
 TEST(Run, ADeviceThatCannotBePreparedIsNotRunWithTheReason) {
@@ -175,11 +167,116 @@ TEST(Run, ADeviceThatCannotBePreparedIsNotRunWithTheReason) {
   EXPECT_EQ(got.lines.size(), 7U);
 }
 
-TEST(Run, ReleasesAfterEachDevice) {
+TEST(Run, ClosesAndFreesAfterEachDevice) {
   auto list = items(item("EXP-1", breaks, {key("a", "cpu"), key("a", "cuda")}));
   const TemporaryFolder folder;
   run({.reports = folder.path()}, list);
-  EXPECT_EQ(static_cast<FakeExperiment&>(*list[0].experiment).released, 2);
+  EXPECT_EQ(fake(list[0]).closed, 2);
+  EXPECT_EQ(fake(list[0]).destroyed, 2);
+}
+
+TEST(Run, WhatCannotSayWhatItIsIsFreedAndAnError) {
+  auto list = items(item("EXP-1", good));
+  fake(list[0]).identity = []() -> nlohmann::json { throw std::runtime_error("who am I"); };
+  const TemporaryFolder folder;
+  const RunResult result = run({.reports = folder.path()}, list);
+  EXPECT_EQ(result.experiments[0].judgement.verdict, Verdict::kError);
+  EXPECT_THAT(result.experiments[0].judgement.reason, HasSubstr("who am I"));
+  EXPECT_EQ(fake(list[0]).destroyed, 1);
+}
+
+// Entries are told apart by their place in the whole plan, whatever part of it runs.
+TEST(Run, MeasuresTheEntryOfThePlanThatItNames) {
+  std::vector<std::string> measured;
+  const auto note = [&](const ComparisonKey& k) {
+    measured.push_back(k.case_name + " " + k.device);
+    return good(k);
+  };
+  ran(items(item("EXP-1", note,
+                 {key("a", "cpu"), key("a", "cuda"), key("b", "cpu"), key("b", "cuda")})),
+      {.devices = {"cuda"}});
+  EXPECT_THAT(measured, ::testing::ElementsAre("a cuda", "b cuda"));
+}
+
+TEST(Run, GivesEveryExperimentItsHost) {
+  struct Shop final : Host {
+    double stock = 0.25;
+  };
+  struct Customer final : Experiment {
+    std::vector<ComparisonKey> comparisons() const override { return {key("a")}; }
+    Opened open(const std::string&, const Host& host) const override {
+      struct Bought final : Session {
+        double value = 0;
+        Outcome compare(std::size_t) override { return Measurement{{{"m@1", value}}}; }
+      };
+      auto bought = std::make_unique<Bought>();
+      bought->value = dynamic_cast<const Shop&>(host).stock;
+      return bought;
+    }
+  };
+  const auto customer = [] {
+    return RunItem{spec_of("EXP-1", {at_most("m@1", 1)}), std::make_unique<Customer>()};
+  };
+  const Shop shop;
+  EXPECT_EQ(exit_code(items(customer()), {.host = &shop}), 0);
+  EXPECT_EQ(exit_code(items(customer())), 4) << "a host that has nothing";
+}
+
+// --- further lines
+
+Outcome with_lines(const ComparisonKey&) {
+  return Measurement{
+      {{"m@1", 0.5}},
+      {},
+      {{"flip", {{"position", 7}, {"case", "another"}}}, {"flip", {{"position", 9}}}}};
+}
+
+TEST(Run, WritesAComparisonsFurtherLinesBesideIt) {
+  const Ran got = ran(items(item("EXP-1", with_lines)));
+  ASSERT_EQ(got.lines.size(), 7U);
+  EXPECT_EQ(got.lines[2], nlohmann::json({{"type", "flip"},
+                                          {"experiment", "EXP-1"},
+                                          {"case", "story"},
+                                          {"path", "full"},
+                                          {"device", "cpu"},
+                                          {"dtype", "float32"},
+                                          {"position", 7}}));
+  EXPECT_EQ(got.lines[3]["position"], 9);
+  EXPECT_EQ(got.lines[4]["type"], "comparison");
+}
+
+TEST(Run, AFurtherLineIsNotOneOfTheFrameworks) {
+  for (const char* type : {"comparison", "summary", "run"}) {
+    const Ran got = ran(items(item("EXP-1", [type](auto&) {
+      return Measurement{{{"m@1", 0.5}}, {}, {{type, {}}}};
+    })));
+    EXPECT_EQ(got.result.experiments[0].judgement.verdict, Verdict::kError) << type;
+    EXPECT_THAT(got.result.experiments[0].judgement.reason, HasSubstr("the framework's own"));
+  }
+}
+
+// --- kinds
+
+TEST(Role, HasAName) {
+  for (const Role role : kRoles) EXPECT_EQ(role_named(role_name(role)), role);
+  EXPECT_EQ(role_named("floor"), std::nullopt);
+}
+
+TEST(ReadItem, IsTheSpecAsItsKindReadsIt) {
+  const std::vector<Kind> kinds = {
+      {.name = "other", .summary = ""},
+      {.name = "fake", .summary = "", .role = Role::kNoiseFloor, .read = [](const Spec&) {
+         return std::make_unique<FakeExperiment>(std::vector{key("a")}, good);
+       }}};
+  std::vector<RunItem> list;
+  list.push_back(read_item(spec_of("EXP-1", {at_most("m@1", 1)}), kinds));
+  const Ran got = ran(std::move(list));
+  EXPECT_EQ(got.result.experiments[0].role, Role::kNoiseFloor);
+  EXPECT_EQ(got.result.summary.exit_code, 0);
+  Spec unknown = spec_of("EXP-1", {});
+  unknown.kind = "fak";
+  EXPECT_THAT(message_of<formats::FormatError>([&] { read_item(unknown, kinds); }),
+              HasSubstr("did you mean \"fake\"?"));
 }
 
 TEST(Run, ANeedThatNoRequireCouldNameIsAnError) {
@@ -187,9 +284,6 @@ TEST(Run, ANeedThatNoRequireCouldNameIsAnError) {
   EXPECT_EQ(got.result.experiments[0].judgement.verdict, Verdict::kError);
   EXPECT_THAT(got.result.experiments[0].judgement.reason, HasSubstr("\"wieghts\""));
 }
-
-// --- the folder
-// --------------------------------------------------------------------------------------
 
 TEST(Run, MakesItsFolderAndPointsLatestAtIt) {
   const TemporaryFolder folder;
@@ -244,9 +338,6 @@ TEST(Run, AFolderThatCannotBeWrittenIsOneClearError) {
               HasSubstr("/proc/nowhere: cannot be created"));
 }
 
-// --- signals
-// -----------------------------------------------------------------------------------------
-
 class Interrupted : public ::testing::TestWithParam<int> {};
 
 TEST_P(Interrupted, StopsAfterTheComparisonAtHandAndIsNeverGreen) {
@@ -277,9 +368,6 @@ TEST(Run, ASignalOnTheLastComparisonIsNotGreenEither) {
                                  }))),
             130);
 }
-
-// --- provenance
-// --------------------------------------------------------------------------------------
 
 TEST(Provenance, OfThisBuild) {
   EXPECT_THAT(code_sha256(), ::testing::MatchesRegex("[0-9a-f]{64}"));

@@ -12,11 +12,14 @@
 #include <variant>
 #include <vector>
 
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
 
 namespace octlm::verify {
 
 struct Kind;
+
+// What a text starts with that `octlm new` left for the author.
+inline constexpr std::string_view kToBeWritten = "REPLACE:";
 
 struct Criterion {
   enum class Bound { kAtMost, kAtLeast, kEquals };
@@ -52,26 +55,28 @@ struct Spec {
   std::string sha256;
   // sha256 over what is measured, without the claim: see measurement_input. "" of a spec made by
   // hand.
-  std::string measures;
+  std::string measurement_sha256;
   // The files it names (Kind::files), by content.
   std::map<std::string, std::string> file_sha256;
+  // The places whose text still starts with kToBeWritten: "$.question", "$.cases[0].name".
+  std::vector<std::string> to_be_written;
 
   // The kind's parts: "model", "reference", "subject", "cases", "parameters". `part` is for those
   // the kind lists (they are there, and `cases` is a non-empty array). The readers point into this
   // Spec.
-  Reader part(const std::string& name) const;
+  formats::Reader part(const std::string& name) const;
   bool has_part(const std::string& name) const { return raw.contains(name); }
 
   bool has_tag(std::string_view tag) const;
 };
 
 // Reads and checks the envelope and takes the digest; the kind's own part is left to Kind::read.
-// Throws SpecError.
+// Throws formats::FormatError.
 Spec read_spec(const std::filesystem::path& file, std::span<const Kind> kinds);
 Spec parse_spec(std::string_view text, const std::filesystem::path& file,
                 std::span<const Kind> kinds);
 
-// The kind called `name`. Throws SpecError with the nearest name.
+// The kind called `name`. Throws formats::FormatError with the nearest name.
 const Kind& find_kind(std::string_view name, std::span<const Kind> kinds, const std::string& where);
 
 // What the digest is taken over, as canonical JSON (RFC 8785): {"files": {name: sha256}, "spec":

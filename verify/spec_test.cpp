@@ -12,7 +12,8 @@ using ::testing::HasSubstr;
 using testing::message_of;
 
 nlohmann::json table() {
-  return read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" / "spec_variants.json");
+  return formats::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
+                              "spec_variants.json");
 }
 
 Spec parse(const nlohmann::json& document) {
@@ -26,7 +27,8 @@ TEST(Spec, EveryVariantOfTheTable) {
   const nlohmann::json all = table();
   for (const nlohmann::json& variant : all["variants"]) {
     if (variant["level"] == "kind") continue;
-    const auto refused = message_of<SpecError>([&] { parse(all["base"].patch(variant["patch"])); });
+    const auto refused =
+        message_of<formats::FormatError>([&] { parse(all["base"].patch(variant["patch"])); });
     EXPECT_EQ(refused.empty(), variant["valid"].get<bool>()) << variant["name"] << ": " << refused;
     if (variant.contains("says")) {
       EXPECT_THAT(refused, HasSubstr(variant["says"].get<std::string>())) << variant["name"];
@@ -58,7 +60,7 @@ TEST(Spec, RefusesBoundsThatAreNotFinite) {
   for (const char* wrong : {"NaN", "Infinity", "-Infinity", "1e999", "-1e999"}) {
     std::string changed = text;
     changed.replace(changed.find(bound), bound.size(), std::string("\"at_most\":") + wrong);
-    EXPECT_THROW(parse_spec(changed, "f", envelope_kinds()), SpecError) << wrong;
+    EXPECT_THROW(parse_spec(changed, "f", envelope_kinds()), formats::FormatError) << wrong;
   }
 }
 
@@ -117,7 +119,7 @@ TEST(SpecDigest, FilesCountByContent) {
     return std::map<std::string, std::filesystem::path>{{"prompts/a.json", folder.path() / "a"}};
   };
   const std::string text = table()["base"].dump();
-  EXPECT_THAT(message_of<SpecError>([&] { parse_spec(text, "f", kinds); }),
+  EXPECT_THAT(message_of<formats::FormatError>([&] { parse_spec(text, "f", kinds); }),
               HasSubstr("it names prompts/a.json"));
   std::ofstream(folder.path() / "a") << "one";
   const std::string before = parse_spec(text, "f", kinds).sha256;
@@ -143,7 +145,7 @@ TEST(SpecDigest, IsWhatItWasWhenTheFormatWasPublished) {
 TEST(FindKind, NamesTheNearest) {
   const auto kinds = envelope_kinds();
   EXPECT_EQ(find_kind("logit_parity", kinds, "here").name, "logit_parity");
-  EXPECT_EQ(message_of<SpecError>([&] { find_kind("logit_party", kinds, "here"); }),
+  EXPECT_EQ(message_of<formats::FormatError>([&] { find_kind("logit_party", kinds, "here"); }),
             "here: there is no kind \"logit_party\"; did you mean \"logit_parity\"?");
 }
 

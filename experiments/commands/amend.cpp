@@ -6,7 +6,6 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/history_text.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
 #include "verify/runner.h"
@@ -15,8 +14,7 @@ namespace octlm::experiments {
 namespace {
 
 int amend(const std::string& name, const std::string& reason) {
-  const Environment environment = local_environment({});
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   const verify::Spec spec = claimed_spec(name, kinds).spec;
   const verify::Project project = this_project();
   const auto made = verify::amend_claim(project, spec, reason);

@@ -6,28 +6,27 @@
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {
 namespace {
 
 int audit() {
-  const Environment environment = local_environment({});
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   const auto made = verify::audit(this_project(), [&](const std::filesystem::path& file) {
     return verify::read_spec(file, kinds);
   });
-  std::size_t faults = 0;
+  std::size_t problems = 0;
   for (const auto& finding : made.findings) {
-    faults += finding.fault;
-    std::cout << (finding.fault ? "!! " : "   ") << finding.text() << '\n';
+    problems += finding.problem;
+    std::cout << (finding.problem ? "!! " : "   ") << finding.text() << '\n';
   }
   std::cout << made.claims << " claims, " << made.reports << " published reports, " << made.attempts
             << " attempts in the journal: "
-            << (faults == 0 ? "they fit together" : std::to_string(faults) + " faults, marked !!")
+            << (problems == 0 ? "they fit together"
+                              : std::to_string(problems) + " problems, marked !!")
             << '\n';
-  return faults == 0 ? verify::kExitPass : verify::kExitUnregistered;
+  return problems == 0 ? verify::kExitPass : verify::kExitUnregistered;
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/dry_run.h"
 #include "experiments/commands/history_text.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
 #include "verify/runner.h"
@@ -33,20 +33,19 @@ void say_standing(const verify::Spec& spec) {
 }
 
 int check(const std::string& file, const std::vector<std::string>& models) {
-  LocalOptions local;
-  for (const std::string& model : models) add_model_path(local.models, model);
-  const Environment environment = local_environment(local);
-  const auto kinds = all_kinds(environment);
-  const auto [spec, plan] = checked_spec(spec_file(file), kinds);
+  ModelPaths paths;
+  for (const std::string& model : models) add_model_path(paths, model);
+  const CheckedSpec checked = checked_spec(spec_file(file), all_kinds());
+  const verify::Spec& spec = checked.spec;
   std::map<std::string, int> by_device;
-  for (const auto& key : plan) ++by_device[key.device];
+  for (const auto& key : checked.plan) ++by_device[key.device];
   std::cout << spec.id << ": " << spec.kind << ", " << spec.criteria.size() << " criteria";
   for (const auto& [device, count] : by_device) {
     std::cout << ", " << count << " comparisons on " << device;
   }
   std::cout << "\nsha256 " << spec.sha256 << '\n';
   say_standing(spec);
-  print_dry_run(std::cout, spec, plan, environment);
+  print_dry_run(std::cout, checked, paths);
   return verify::kExitPass;
 }
 

@@ -1,21 +1,23 @@
 #include "experiments/commands/checked_spec.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "experiments/engines/local_environment.h"
+#include "formats/error.h"
 #include "verify/criteria.h"
+#include "verify/runner.h"
 
 namespace octlm::experiments {
 
 namespace fs = std::filesystem;
 
 CheckedSpec checked_spec(const fs::path& file, const std::vector<verify::Kind>& kinds) {
-  CheckedSpec checked{verify::read_spec(file, kinds), {}};
-  const auto& kind = verify::find_kind(checked.spec.kind, kinds, file.string());
-  checked.plan = kind.read(checked.spec)->comparisons();
-  const std::string fault = verify::plan_fault(checked.spec, checked.plan);
-  if (!fault.empty()) throw verify::SpecError(file.string() + ": " + fault);
-  return checked;
+  auto [spec, experiment, role] = verify::read_item(verify::read_spec(file, kinds), kinds);
+  const auto plan = experiment->comparisons();
+  const std::string problem = verify::plan_problem(spec, plan);
+  if (!problem.empty()) throw formats::FormatError(file.string() + ": " + problem);
+  return {std::move(spec), std::move(experiment), plan};
 }
 
 verify::Project this_project() { return {checkout_root()}; }

@@ -1,9 +1,11 @@
 // A spec as a command takes it: by id or by file, read as strictly as a run would.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/kind.h"
 #include "verify/ledger/project.h"
 #include "verify/spec.h"
@@ -12,11 +14,12 @@ namespace octlm::experiments {
 
 struct CheckedSpec {
   verify::Spec spec;
+  std::unique_ptr<verify::Experiment> experiment;  // as its kind read it
   std::vector<verify::ComparisonKey> plan;
 };
 
 // Reads it, lets its kind read its part, and makes sure that its plan can be judged. Throws
-// verify::SpecError.
+// formats::FormatError.
 CheckedSpec checked_spec(const std::filesystem::path& file, const std::vector<verify::Kind>& kinds);
 
 // The checkout this program works for.

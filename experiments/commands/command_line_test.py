@@ -13,7 +13,7 @@ import pytest
 from conftest import ERROR, FAIL, PASS, PROGRAM, REFUSED, UNREGISTERED, VOCAB, lines, octlm, one_line, spec
 from safetensors.numpy import load_file, save_file
 
-# --- run ---------------------------------------------------------------------------------------------
+# Run.
 
 
 def test_a_run_that_holds_ends_with_0_and_writes_its_record(tiny, claim, tmp_path):
@@ -111,7 +111,7 @@ def test_a_folder_that_cannot_be_written_is_one_clear_error(tiny, write_spec, tm
     assert str(tmp_path / "file") in result.stderr
 
 
-# --- bad checkpoints ---------------------------------------------------------------------------------
+# Bad checkpoints.
 
 
 def truncate(folder):
@@ -165,7 +165,7 @@ def test_a_damaged_checkpoint_is_one_error_and_the_run_goes_on(damage, says, tin
     assert lines(tmp_path / "out", "experiment")[0]["verdict"] == "error"
 
 
-# --- logits ------------------------------------------------------------------------------------------
+# Logits.
 
 
 @pytest.fixture(scope="session")
@@ -266,7 +266,7 @@ def test_logits_that_cannot_be_written(tiny, tmp_path):
     assert "no/such/file" in message
 
 
-# --- list, check, doctor, the executable ----------------------------------------------------------------
+# List, check, doctor, the executable.
 
 
 def test_list_and_check():

@@ -1,12 +1,14 @@
 // The program's commands, one file each. Each adds its options to the command line and sets
-// `action`, which returns the exit code (design.md section 5). An action may throw:
-// verify::SpecError and std::invalid_argument are refusals (2), verify::LedgerInvalid ends with 3,
+// `action`, which returns the exit code (docs/results.md). An action may throw:
+// formats::FormatError and std::invalid_argument are refusals (2), verify::LedgerInvalid ends in 3,
 // anything else is an error (4); main prints them in one line.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+
+#include "formats/error.h"
 
 namespace octlm::experiments {
 

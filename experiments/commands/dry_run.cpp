@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <ostream>
 
 #include "experiments/engines/checkpoint_store.h"
-#include "experiments/kinds/case_ids.h"
-#include "experiments/kinds/spec_parts.h"
 #include "experiments/engines/local_environment.h"
+#include "experiments/kinds/case_ids.h"
+#include "experiments/kinds/model_experiment.h"
+#include "experiments/kinds/spec_parts.h"
+#include "formats/error.h"
 #include "reference/path.h"
 
 namespace octlm::experiments {
@@ -31,51 +32,27 @@ std::int64_t weight_bytes(const fs::path& folder) {
   return bytes;
 }
 
-// The positions of each case, where a case says so: its ids, or its length.
-std::map<std::string, std::int64_t> positions_of_cases(const verify::Spec& spec) {
-  std::map<std::string, std::int64_t> positions;
-  if (!spec.has_part("cases")) return positions;
-  for (const auto& item : spec.raw["cases"]) {
-    const std::string name = item.value("name", "");
-    if (item.contains("token_ids")) positions[name] = std::ssize(item["token_ids"]);
-    if (item.contains("length")) positions[name] = item["length"].get<std::int64_t>();
-  }
-  return positions;
-}
-
-// Is this one of reference::Path? A kind may call something else its path.
-bool splits_a_sequence(const std::string& path) {
-  return path == "full" || path.starts_with("cached:") || path.starts_with("chunked:");
-}
-
 // Both sides make the pass; a call reads every weight once, as float32, and multiplies with it.
-double seconds_of(const std::string& path, std::int64_t positions, double parameters) {
-  const auto calls = reference::Path::parse(path).calls(positions);
-  if (!calls) return 0;
+double seconds_of(const Work::Pass& pass, double parameters) {
   const double whole =
-      2 * parameters * static_cast<double>(positions) / (kFlopsPerCore * available_cpus());
-  const auto reading = [&](std::size_t times) {
+      2 * parameters * static_cast<double>(pass.positions) / (kFlopsPerCore * available_cpus());
+  const auto reading = [&](std::int64_t times) {
     return static_cast<double>(times) * 4 * parameters / kBytesPerSecond;
   };
-  return std::max(whole, reading(calls->size())) + std::max(whole, reading(1));
+  return std::max(whole, reading(pass.calls)) + std::max(whole, reading(1));
 }
 
-void print_estimate(std::ostream& out, const verify::Spec& spec,
-                    const std::vector<verify::ComparisonKey>& plan, const fs::path& folder) {
+void print_estimate(std::ostream& out, const Work& work, const fs::path& folder) {
   const double parameters =
       static_cast<double>(weight_bytes(folder)) / 2;  // at most: 16-bit weights
-  const auto positions = positions_of_cases(spec);
-  double seconds = spec.has_part("reference") ? kReferenceStart_s : 0;
+  double seconds = work.python ? kReferenceStart_s : 0;
   std::int64_t longest = 0;
-  for (const auto& key : plan) {
-    const auto found = positions.find(key.case_name);
-    if (found == positions.end() || !splits_a_sequence(key.path) || key.device != "cpu") continue;
-    seconds += seconds_of(key.path, found->second, parameters);
-    longest = std::max(longest, found->second);
+  for (const Work::Pass& pass : work.passes) {
+    seconds += seconds_of(pass, parameters);
+    longest = std::max(longest, pass.positions);
   }
-  // The subject keeps the weights as they are stored, the reference widens them; a pass adds its
-  // logits.
-  const double bytes = 2 * parameters + (spec.has_part("reference") ? 4 * parameters : 0) +
+  // A pass adds its logits.
+  const double bytes = (2 * work.stored + 4 * work.widened) * parameters +
                        4.0 * static_cast<double>(longest * stated_size(folder, "vocab_size")) + 5e8;
   char text[160];
   std::snprintf(text, sizeof text,
@@ -85,63 +62,42 @@ void print_estimate(std::ostream& out, const verify::Spec& spec,
   out << text;
 }
 
-// The places whose text still starts with what `octlm new` left to be replaced.
-void find_unwritten(const nlohmann::json& value, const std::string& path,
-                    std::vector<std::string>& places) {
-  if (value.is_string() && value.get<std::string>().starts_with("REPLACE:")) places.push_back(path);
-  if (value.is_array()) {
-    for (std::size_t i = 0; i < value.size(); ++i)
-      find_unwritten(value[i], path + "[" + std::to_string(i) + "]", places);
-  }
-  if (value.is_object()) {
-    for (const auto& [key, member] : value.items())
-      find_unwritten(member, path + "." + key, places);
-  }
-}
-
 // Why the cases' texts and chats cannot be what the spec says, with this checkpoint's tokenizer; ""
 // when they can.
-std::string words_fault(const verify::Spec& spec, const fs::path& folder) {
-  if (spec.kind != "logit_parity" && spec.kind != "noise_floor") return "";
-  std::vector<TokenCase> cases = read_token_cases(spec.part("cases"));
+std::string problem_of_cases(std::vector<TokenCase> cases, const fs::path& folder) {
   try {
     const auto absent = fill_token_ids(cases, folder);
     return absent ? absent->reason : "";
-  } catch (const verify::SpecError& error) {
+  } catch (const formats::FormatError& error) {
     return error.what();
   }
 }
 
-void print_checkpoint(std::ostream& out, const verify::Spec& spec,
-                      const std::vector<verify::ComparisonKey>& plan,
-                      const Environment& environment) {
-  const ModelReference model = read_model(spec.part("model"));
-  const auto found = environment.find_checkpoint(model);
+void print_checkpoint(std::ostream& out, const ModelExperiment& experiment,
+                      const ModelPaths& models) {
+  const auto found = find_checkpoint(experiment.model(), models);
   if (const auto* absent = std::get_if<verify::NotRun>(&found)) {
     out << "checkpoint: " << absent->reason << '\n';
     return;
   }
   const auto folder = std::get<CheckpointFolder>(found).path;
   out << "checkpoint: " << folder.string() << '\n';
-  for (const std::string& mismatch : mismatched_files(folder, model))
+  for (const std::string& mismatch : mismatched_files(folder, experiment.model()))
     out << "checkpoint: " << mismatch << '\n';
-  if (const auto words = words_fault(spec, folder); !words.empty())
-    out << "cases: " << words << '\n';
-  if (weight_bytes(folder) > 0) print_estimate(out, spec, plan, folder);
+  const std::string problem = problem_of_cases(experiment.sequences(), folder);
+  if (!problem.empty()) out << "cases: " << problem << '\n';
+  if (weight_bytes(folder) > 0) print_estimate(out, experiment.work(), folder);
 }
 
 }  // namespace
 
-std::vector<std::string> unwritten_places(const verify::Spec& spec) {
-  std::vector<std::string> places;
-  find_unwritten(spec.raw, "$", places);
-  return places;
-}
-
-void print_dry_run(std::ostream& out, const verify::Spec& spec,
-                   const std::vector<verify::ComparisonKey>& plan, const Environment& environment) {
-  if (spec.has_part("model")) print_checkpoint(out, spec, plan, environment);
-  for (const std::string& place : unwritten_places(spec)) out << "to be written: " << place << '\n';
+void print_dry_run(std::ostream& out, const CheckedSpec& checked, const ModelPaths& models) {
+  if (const auto* experiment = about_a_model(*checked.experiment)) {
+    print_checkpoint(out, *experiment, models);
+  }
+  for (const std::string& place : checked.spec.to_be_written) {
+    out << "to be written: " << place << '\n';
+  }
 }
 
 }  // namespace octlm::experiments

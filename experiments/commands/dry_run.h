@@ -2,22 +2,15 @@
 #pragma once
 
 #include <iosfwd>
-#include <string>
-#include <vector>
 
-#include "experiments/engines/environment.h"
-#include "verify/kind.h"
-#include "verify/spec.h"
+#include "experiments/commands/checked_spec.h"
+#include "experiments/engines/checkpoint_store.h"
 
 namespace octlm::experiments {
 
 // Prints where the checkpoint is (or how to get it), the files of it that are others than the spec
-// names, an estimate of time and memory, and what unwritten_places lists. Hashes the checkpoint's
-// files; computes nothing.
-void print_dry_run(std::ostream& out, const verify::Spec& spec,
-                   const std::vector<verify::ComparisonKey>& plan, const Environment& environment);
-
-// The places of a spec whose text is still what `octlm new` left to be replaced: "$.question".
-std::vector<std::string> unwritten_places(const verify::Spec& spec);
+// names, what of the cases does not fit it, an estimate of time and memory, and the places that are
+// still to be written. Hashes the checkpoint's files; computes nothing.
+void print_dry_run(std::ostream& out, const CheckedSpec& checked, const ModelPaths& models);
 
 }  // namespace octlm::experiments

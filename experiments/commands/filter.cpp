@@ -14,7 +14,7 @@ nlohmann::json reply_to(const std::string& line, const std::string& where,
     return answer(line, where);
   } catch (const std::invalid_argument& error) {
     return {{"error", error.what()}};
-  } catch (const verify::SpecError& error) {
+  } catch (const formats::FormatError& error) {
     return {{"error", error.what()}};
   }
 }
@@ -36,8 +36,8 @@ int run_filter(std::istream& in, std::ostream& out, const Answer& answer) {
   std::int64_t number = 0;
   return run_line_filter(in, out, [&](const std::string& line, const std::string& where) {
     const std::int64_t current = number++;
-    const auto document = verify::parse_strict(line, where);
-    return answer(verify::Reader(document, where), current);
+    const auto document = formats::parse_strict(line, where);
+    return answer(formats::Reader(document, where), current);
   });
 }
 

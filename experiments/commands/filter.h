@@ -1,5 +1,6 @@
 // Filters: JSON lines in on stdin, JSON lines out on stdout, one for one and in order, so that
-// anybody can check a part of octlm with their own tools (design.md section 14).
+// anybody can check a part of octlm with their own tools (docs/logits-filter.md and
+// docs/tokenizer.md).
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@
 #include <ostream>
 #include <string>
 
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
 
 namespace octlm::experiments {
 
 // Reads the line strictly, then answers it; `number` counts from 0. What it throws as
-// std::invalid_argument or verify::SpecError becomes {"error"}.
-using Answer = std::function<nlohmann::json(const verify::Reader& line, std::int64_t number)>;
+// std::invalid_argument or formats::FormatError becomes {"error"}.
+using Answer = std::function<nlohmann::json(const formats::Reader& line, std::int64_t number)>;
 
 // The same of a line as it is, for what reads it itself (a chat, whose order of keys counts);
 // `where` names it in messages.

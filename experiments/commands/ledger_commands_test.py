@@ -197,7 +197,7 @@ def test_two_branches_that_registered_different_claims_merge(project, put_claim,
     assert octlm("list").stdout.count("confirmatory") == 3
 
 
-# --- runs that end early ---------------------------------------------------------------------------------
+# Runs that end early.
 
 
 @pytest.fixture

@@ -4,12 +4,10 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
-#include "experiments/kinds/kinds.h"
-#include "experiments/kinds/own_metrics.h"
-#include "experiments/engines/local_environment.h"
+#include "experiments/commands/listing.h"
 #include "experiments/commands/selection.h"
+#include "experiments/kinds/kinds.h"
 #include "verify/ledger/standing.h"
-#include "verify/metrics/metrics.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {
@@ -35,19 +33,6 @@ void list_experiments(const std::vector<verify::Kind>& kinds) {
   }
 }
 
-void list_kinds(const std::vector<verify::Kind>& kinds) {
-  for (const auto& kind : kinds) std::cout << kind.name << "  " << kind.summary << '\n';
-}
-
-void list_metrics() {
-  for (const auto* metrics : {&verify::metric_definitions(), &own_metrics()}) {
-    for (const auto& metric : *metrics) {
-      std::cout << metric.name << "  " << metric.meaning
-                << (metric.unit.empty() ? "" : " [" + metric.unit + "]") << '\n';
-    }
-  }
-}
-
 }  // namespace
 
 void add_list(CommandLine& line) {
@@ -62,12 +47,11 @@ void add_list(CommandLine& line) {
       ->excludes(kinds_flag);
   command->callback([&action = line.action, arguments] {
     action = [arguments] {
-      const Environment environment = local_environment({});
-      const auto kinds = all_kinds(environment);
+      const auto kinds = all_kinds();
       if (arguments->kinds) {
-        list_kinds(kinds);
+        list_kinds(std::cout, kinds);
       } else if (arguments->metrics) {
-        list_metrics();
+        list_metrics(std::cout, kinds);
       } else {
         list_experiments(kinds);
       }

@@ -11,15 +11,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/filter.h"
-#include "experiments/kinds/spec_parts.h"
-#include "experiments/engines/local_environment.h"
 #include "experiments/commands/logits_file.h"
+#include "experiments/engines/checkpoint_store.h"
+#include "experiments/engines/local_environment.h"
 #include "experiments/engines/octlm_engine.h"
+#include "experiments/kinds/spec_parts.h"
+#include "formats/json_reader.h"
 #include "reference/path.h"
-#include "verify/strict_json.h"
 
 namespace octlm::experiments {
 namespace {
@@ -33,9 +33,9 @@ struct LogitsArguments {
   bool capabilities = false;
 };
 
-reference::LogitRequest read_request(const verify::Reader& line, const reference::Path& path) {
+reference::LogitRequest read_request(const formats::Reader& line, const reference::Path& path) {
   reference::LogitRequest request{.token_ids = {}, .path = path, .positions = {}};
-  line.object([&](verify::ObjectReader& members) {
+  line.object([&](formats::ObjectReader& members) {
     request.token_ids = read_token_ids(members.required("ids"));
     if (const auto positions = members.optional("positions")) {
       for (const auto& item : positions->non_empty_array()) {
@@ -99,7 +99,7 @@ int logits(const LogitsArguments& arguments) {
                                          .threads = available_cpus(),
                                          .instruction_set = ""});
   const int exit_code =
-      run_filter(std::cin, std::cout, [&](const verify::Reader& line, std::int64_t number) {
+      run_filter(std::cin, std::cout, [&](const formats::Reader& line, std::int64_t number) {
         return answer(read_request(line, path), "logits." + std::to_string(number), *engine, file,
                       arguments.capabilities);
       });

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "formats/safetensors.h"
+
 namespace octlm::experiments {
 
 // The file appears whole, when finish() returns; until then, and when it is destroyed unfinished,
-// only FILE.partial exists. Throws std::runtime_error with the path when the disk refuses.
+// only partial files beside it exist. Throws std::runtime_error with the path when a disk refuses.
 class LogitsFile {
  public:
   explicit LogitsFile(const std::filesystem::path& file);
@@ -27,22 +29,13 @@ class LogitsFile {
   void finish();
 
  private:
-  struct Entry {
-    std::string name;
-    std::int64_t positions;
-    std::int64_t vocab;
-    std::int64_t begin;  // byte offsets in the data
-    std::int64_t end;
-  };
-
   [[noreturn]] void fail(const std::string& what) const;
   void write_all(int descriptor, const void* data, std::size_t bytes) const;
 
   std::filesystem::path file_;
   std::filesystem::path data_file_;  // the tensors' bytes, until the header is known
-  std::filesystem::path whole_file_;
   int data_ = -1;
-  std::vector<Entry> entries_;
+  std::vector<formats::StoredTensor> entries_;
 };
 
 }  // namespace octlm::experiments

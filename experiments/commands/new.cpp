@@ -9,22 +9,22 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "experiments/engines/checkpoint_store.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
-#include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
+#include "experiments/commands/new_spec.h"
 #include "experiments/commands/starting_points.h"
+#include "experiments/engines/checkpoint_store.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/kinds/kinds.h"
+#include "formats/sha256.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
 
 namespace octlm::experiments {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct NewArguments {
   std::string kind;
@@ -35,7 +35,7 @@ struct NewArguments {
 
 constexpr std::int64_t kExamples = 9000;  // ids from here on are those of examples/
 
-fs::path registered_folder() { return checkout_root() / "experiments" / "registered"; }
+fs::path registered_folder() { return this_project().registered(); }
 
 // The number of an id like the project's own; 0 of any other.
 std::int64_t number_of(const std::string& id) {
@@ -56,7 +56,7 @@ std::string free_id() {
     for (const auto& file : fs::directory_iterator(registered_folder()))
       see(file.path().stem().string());
   }
-  std::ifstream ledger(checkout_root() / "experiments" / "ledger.jsonl");
+  std::ifstream ledger(this_project().ledger());
   for (std::string line; std::getline(ledger, line);) {
     for (std::size_t at = line.find("\"EXP-"); at != std::string::npos;
          at = line.find("\"EXP-", at + 1)) {
@@ -66,60 +66,12 @@ std::string free_id() {
   return "EXP-" + std::to_string(highest + 1);
 }
 
-// {"id", "revision"?, "files"}: a folder of a Hugging Face cache,
-// .../models--ORG--NAME/snapshots/REVISION, and of octlm's, .../ORG--NAME/REVISION, tells its hub
-// id; another goes by its own name.
-Json model_part(const std::string& argument, const fs::path& folder,
-                bool (*is_about)(const std::string& file)) {
-  const fs::path whole = fs::weakly_canonical(fs::absolute(folder));
-  const std::string last = whole.filename().string();
-  Json model = {{"id", last}};
-  if (last.size() == 40 && last.find_first_not_of("0123456789abcdef") == std::string::npos) {
-    std::string name = whole.parent_path().filename().string();
-    if (name == "snapshots") name = whole.parent_path().parent_path().filename().string();
-    if (name.starts_with("models--")) name.erase(0, 8);
-    if (const auto dash = name.find("--"); dash != std::string::npos) name.replace(dash, 2, "/");
-    model = {{"id", fs::is_directory(argument) ? name : argument}, {"revision", last}};
-  }
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(whole)) {
-    const std::string name = entry.path().filename().string();
-    if (is_about(name)) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  model["files"] = Json::object();
-  for (const fs::path& file : files)
-    model["files"][file.filename().string()] = "sha256:" + verify::sha256_file(file);
-  return model;
-}
-
-Json start_of(const NewArguments& arguments, const std::string& id) {
-  const fs::path folder = resolve_model_argument(arguments.model);
-  const std::int64_t vocab = stated_size(folder, "vocab_size");
-  if (vocab < 1)
-    throw std::invalid_argument(folder.string() + ": no config.json with a \"vocab_size\"");
-  const StartingPoint& start = starting_points().at(arguments.kind);
-  Json model = model_part(arguments.model, folder, start.is_about);
-  Json spec = {{"schema", 1},
-               {"id", id},
-               {"title", model["id"].get<std::string>() + ": " + start.title},
-               {"kind", arguments.kind},
-               {"tags", Json::array()},
-               {"question",
-                "REPLACE: what do you want to know? One sentence that ends with a question mark."},
-               {"prediction", "REPLACE: what do you expect, in numbers, before the first run?"},
-               {"model", model}};
-  start.fill(spec, folder, vocab);
-  spec["stop_rule"] = "A failure is reported, never re-rolled.";
-  return spec;
-}
-
-void refuse_unknown(const std::string& kind) {
-  const Environment environment = local_environment({});
-  (void)verify::find_kind(kind, all_kinds(environment), "octlm new");
-  if (starting_points().contains(kind)) return;
+// The kind, which has a starting point.
+const verify::Kind& starting_kind(const std::string& name, const std::vector<verify::Kind>& kinds) {
+  const verify::Kind& kind = verify::find_kind(name, kinds, "octlm new");
+  if (kind.start) return kind;
   throw std::invalid_argument(
-      "octlm new: " + kind + " has no starting point of its own; copy a spec of that kind from " +
+      "octlm new: " + name + " has no starting point of its own; copy a spec of that kind from " +
       registered_folder().string() + " and give it a new id, for example " + free_id());
 }
 
@@ -140,18 +92,16 @@ void write_new(const fs::path& file, const std::string& text) {
 }
 
 int create(const NewArguments& arguments) {
-  refuse_unknown(arguments.kind);
+  const auto kinds = all_kinds();
+  const verify::Kind& kind = starting_kind(arguments.kind, kinds);
   const std::string id = arguments.id.empty() ? free_id() : arguments.id;
   const fs::path standard =
       (registered_folder() / (id + ".json")).lexically_proximate(fs::current_path());
   const fs::path file = arguments.out.empty() ? standard : fs::path(arguments.out);
   if (fs::exists(file))
     throw std::invalid_argument(file.string() + ": is there already, and is not overwritten");
-  const std::string text = start_of(arguments, id).dump(2) + "\n";
-  const Environment environment = local_environment({});
-  const auto kinds = all_kinds(environment);
-  const auto spec = verify::parse_spec(text, file, kinds);  // an id that is none is refused here
-  (void)verify::find_kind(spec.kind, kinds, file.string()).read(spec);
+  const std::string text = new_spec(kind, id, arguments.model).dump(2) + "\n";
+  (void)kind.read(verify::parse_spec(text, file, kinds));  // an id that is none is refused here
   write_new(file, text);
   std::cerr << "Wrote " << id << " to " << file.string()
             << ". What says REPLACE is yours: the question, the prediction,\n"

@@ -1,19 +1,19 @@
 // octlm record SPEC --out DIR: computes the reference's side of an experiment and saves it, for
-// `run
-// --reference DIR` where PyTorch is not installed, or too slow to be run twice.
+// `run --reference DIR` where PyTorch is not installed, or too slow to be run twice.
 #include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
 #include <memory>
 
-#include "experiments/engines/checkpoint_store.h"
+#include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
-#include "experiments/kinds/case_ids.h"
-#include "experiments/kinds/kinds.h"
-#include "experiments/kinds/spec_parts.h"
-#include "experiments/engines/local_environment.h"
 #include "experiments/commands/selection.h"
+#include "experiments/engines/checkpoint_store.h"
+#include "experiments/engines/local_environment.h"
+#include "experiments/kinds/kinds.h"
+#include "experiments/kinds/model_experiment.h"
+#include "experiments/kinds/sides.h"
 #include "reference/recorded/recorded.h"
 #include "verify/runner.h"
 
@@ -27,22 +27,19 @@ struct RecordArguments {
   std::string out;
 };
 
-verify::Spec read_one(const RecordArguments& arguments, const std::vector<verify::Kind>& kinds) {
-  auto specs =
-      select_specs(checkout_root() / "experiments" / "registered", {arguments.spec}, kinds);
+verify::RunItem read_one(const RecordArguments& arguments) {
+  const auto kinds = all_kinds();
+  auto specs = select_specs(this_project().registered(), {arguments.spec}, kinds);
   if (specs.size() != 1) {
     throw std::invalid_argument("record " + arguments.spec + ": names " +
                                 std::to_string(specs.size()) +
                                 " experiments; a recording is of one");
   }
-  return std::move(specs.front());
+  return verify::read_item(std::move(specs.front()), kinds);
 }
 
-// The sequences of the spec, each once: two cases may be of the same ids.
-std::vector<std::vector<std::int32_t>> sequences(const verify::Spec& spec,
-                                                 const std::filesystem::path& folder) {
-  std::vector<TokenCase> cases = read_token_cases(spec.part("cases"));
-  if (const auto absent = fill_token_ids(cases, folder)) throw std::runtime_error(absent->reason);
+// Their ids, each sequence once: two cases may be of the same.
+std::vector<std::vector<std::int32_t>> sequences(const std::vector<TokenCase>& cases) {
   std::vector<std::vector<std::int32_t>> all;
   for (const TokenCase& token_case : cases) {
     if (std::ranges::find(all, token_case.token_ids) == all.end())
@@ -61,16 +58,14 @@ void show_progress(std::size_t done, std::size_t total) {
 int record(const RecordArguments& arguments) {
   LocalOptions local;
   for (const std::string& model : arguments.models) add_model_path(local.models, model);
-  const Environment environment = local_environment(local);
-  const auto kinds = all_kinds(environment);
-  const verify::Spec spec = read_one(arguments, kinds);
-  if (!spec.has_part("reference") || !spec.has_part("model") || !spec.has_part("cases")) {
+  const auto [spec, read, role] = read_one(arguments);
+  const auto* experiment = about_a_model(*read);
+  if (experiment == nullptr || experiment->logit_reference() == nullptr) {
     throw std::invalid_argument("record " + spec.id + ": a " + spec.kind +
                                 " has no reference to record");
   }
-  (void)verify::find_kind(spec.kind, kinds, spec.file.string()).read(spec);  // as strict as a run
-  const ModelReference model = read_model(spec.part("model"));
-  const ReferencePart part = read_reference(spec.part("reference"));
+  const ModelReference& model = experiment->model();
+  const ReferencePart& part = *experiment->logit_reference();
   if (model.files.empty()) {
     throw std::invalid_argument(
         "record " + spec.id + ": its model names no \"files\": a recording must know its weights");
@@ -79,22 +74,16 @@ int record(const RecordArguments& arguments) {
     throw std::invalid_argument("record --out " + arguments.out + ": already holds a recording");
   }
 
-  const auto found = environment.find_checkpoint(model);
-  if (const auto* absent = std::get_if<verify::NotRun>(&found))
-    throw std::runtime_error(absent->reason);
-  const auto folder = std::get<CheckpointFolder>(found).path;
-  require_files(folder, model);
-  const auto cases = sequences(spec, folder);
-  auto opened = environment.open_reference({.engine = part.engine,
-                                            .folder = folder,
-                                            .model = model,
-                                            .dtype = part.dtype,
-                                            .device = arguments.device,
-                                            .attention = part.attention,
-                                            .tf32 = part.tf32});
+  const Environment environment = local_environment(local);
+  auto opened = open_sides<reference::Engine>(
+      environment, {.model = model,
+                    .reference = reference_side(environment, model, part, arguments.device),
+                    .cases = experiment->sequences()});
   if (const auto* absent = std::get_if<verify::NotRun>(&opened))
     throw std::runtime_error(absent->reason);
-  auto& engine = *std::get<std::unique_ptr<reference::Engine>>(opened);
+  const auto& sides = std::get<Sides<reference::Engine>>(opened);
+  const auto cases = sequences(sides.cases);
+  auto& engine = *sides.reference;
 
   std::int64_t positions = 0;
   for (const auto& ids : cases) positions += std::ssize(ids);

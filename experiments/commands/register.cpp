@@ -5,7 +5,6 @@
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
 #include "verify/runner.h"
@@ -20,8 +19,7 @@ struct RegisterArguments {
 };
 
 int register_specs(const RegisterArguments& arguments) {
-  const Environment environment = local_environment({});
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   std::vector<verify::Spec> specs;
   for (const auto& spec : arguments.specs) specs.push_back(claimed_spec(spec, kinds).spec);
   if (arguments.prior == "none" && !arguments.source.empty()) {

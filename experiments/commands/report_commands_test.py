@@ -94,7 +94,7 @@ def test_the_page_says_what_changed_since_the_last_published_run(sample, project
     assert "Against <code>first</code>" in page and "EXP-102 on cpu: pass -&gt; fail" in page
 
 
-# --- compare
+# Compare.
 
 def test_a_run_compared_with_itself_did_not_change(sample):
     done = octlm("compare", sample("green"), sample("green", "b"))
@@ -126,7 +126,7 @@ def test_runs_without_a_common_experiment_are_not_compared(sample, tmp_path):
     assert octlm("compare", sample("not_run"), other).returncode == ERROR
 
 
-# --- junit.xml
+# Junit.xml.
 
 def suites(folder):
     assert octlm("report", folder).returncode == PASS

@@ -7,18 +7,19 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
-#include "experiments/kinds/kinds.h"
-#include "experiments/kinds/spec_parts.h"
+#include "experiments/commands/selection.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/engines/octlm_engine.h"
-#include "experiments/commands/selection.h"
+#include "experiments/kinds/kinds.h"
+#include "experiments/kinds/model_experiment.h"
+#include "experiments/kinds/spec_parts.h"
+#include "formats/sha256.h"
 #include "reference/process/command_words.h"
 #include "reference/process/process.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
 #include "verify/run_file.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -128,7 +129,14 @@ LocalOptions local_options(const RunArguments& arguments) {
   return options;
 }
 
-std::filesystem::path registered_folder() { return this_project().registered(); }
+std::vector<verify::RunItem> selected_items(const RunArguments& arguments) {
+  const auto kinds = all_kinds();
+  std::vector<verify::RunItem> items;
+  for (auto& spec : select_specs(this_project().registered(), arguments.selection, kinds)) {
+    items.push_back(verify::read_item(std::move(spec), kinds));
+  }
+  return items;
+}
 
 // Which subject this is, for counting attempts: the words of its command, and the bytes of those
 // that are files. "" for our own decoder, which is in the program's code.
@@ -136,9 +144,9 @@ std::string subject_sha256(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) {
     text += word + "\n" +
-            (std::filesystem::is_regular_file(word) ? verify::sha256_file(word) : "") + "\n";
+            (std::filesystem::is_regular_file(word) ? formats::sha256_file(word) : "") + "\n";
   }
-  return text.empty() ? "" : verify::sha256(text);
+  return text.empty() ? "" : formats::sha256(text);
 }
 
 verify::RunInfo run_info(const std::string& command) {
@@ -157,13 +165,7 @@ int run(const RunArguments& given, const std::string& command) {
   const RunArguments arguments = given.resume.empty() ? given : resumed_arguments(given);
   const LocalOptions local = local_options(arguments);
   const Environment environment = local_environment(local);
-  const auto kinds = all_kinds(environment);
-
-  std::vector<verify::RunItem> items;
-  for (verify::Spec& spec : select_specs(registered_folder(), arguments.selection, kinds)) {
-    auto experiment = verify::find_kind(spec.kind, kinds, spec.file.string()).read(spec);
-    items.push_back({std::move(spec), std::move(experiment)});
-  }
+  auto items = selected_items(arguments);
 
   verify::ConsoleReport console(std::cerr, std::cout, isatty(STDERR_FILENO) != 0);
   verify::RunOptions options;
@@ -171,6 +173,7 @@ int run(const RunArguments& given, const std::string& command) {
   if (!arguments.out.empty()) options.out = arguments.out;
   options.devices = arguments.devices;
   options.require = arguments.require;
+  options.host = &environment;
   options.info = run_info(command);
   options.info.request = request_json(arguments);
   options.project = this_project();
@@ -183,16 +186,13 @@ int run(const RunArguments& given, const std::string& command) {
 // For the launcher: the checkpoints that it can make and that this selection lacks.
 int print_missing_checkpoints(const RunArguments& given) {
   const RunArguments arguments = given.resume.empty() ? given : resumed_arguments(given);
-  const LocalOptions local = local_options(arguments);
-  const Environment environment = local_environment(local);
+  const ModelPaths models = local_options(arguments).models;
   std::set<std::string> missing;
-  for (const auto& spec :
-       select_specs(registered_folder(), arguments.selection, all_kinds(environment))) {
-    if (!spec.has_part("model")) continue;
-    const auto model = read_model(spec.part("model"));
-    if (is_default_checkpoint(model.id) &&
-        std::holds_alternative<verify::NotRun>(environment.find_checkpoint(model))) {
-      missing.insert(model.id);
+  for (const auto& item : selected_items(arguments)) {
+    const auto* experiment = about_a_model(*item.experiment);
+    if (experiment == nullptr || !is_default_checkpoint(experiment->model().id)) continue;
+    if (std::holds_alternative<verify::NotRun>(find_checkpoint(experiment->model(), models))) {
+      missing.insert(experiment->model().id);
     }
   }
   for (const std::string& name : missing) std::cout << name << '\n';

@@ -12,7 +12,7 @@ namespace {
 
 class Selection : public ::testing::Test {
  protected:
-  Selection() : kinds_(all_kinds(environment_)) {
+  Selection() : kinds_(all_kinds()) {
     write("EXP-201", R"("fast")");
     write("EXP-202", R"("fast", "slow")");
     write("EXP-210", "");
@@ -22,9 +22,10 @@ class Selection : public ::testing::Test {
     std::ofstream(folder_.path() / (id + ".json"))
         << R"({"schema": 1, "id": ")" << id
         << R"(", "title": "t", "kind": "checkpoint_load", "tags": [)" << tags
-        << R"(], "question": "q", "prediction": "p", "model": {"id": "m"}, "subject": {"engine": "octlm",)"
-        << R"( "devices": ["cpu"]}, "cases": [{"name": "c"}], "parameters": {}, "criteria": [{"metric":)"
-        << R"( "parameters@1", "equals": 1}], "also_record": [], "must_catch": [], "stop_rule": "s"})";
+        << R"(], "question": "q", "prediction": "p", "model": {"id": "m"},)"
+        << R"( "subject": {"engine": "octlm", "devices": ["cpu"]}, "cases": [{"name": "c"}],)"
+        << R"( "parameters": {}, "criteria": [{"metric": "parameters@1", "equals": 1}],)"
+        << R"( "also_record": [], "must_catch": [], "stop_rule": "s"})";
   }
 
   std::string ids(const std::vector<std::string>& arguments) {
@@ -34,7 +35,6 @@ class Selection : public ::testing::Test {
   }
 
   model::testing::TemporaryFolder folder_;
-  Environment environment_;
   std::vector<verify::Kind> kinds_;
 };
 
@@ -58,7 +58,7 @@ TEST_F(Selection, AnArgumentThatMatchesNothingIsRefused) {
   for (const char* argument : {"EXP-999", "EXP-9*", "tag:none", ""}) {
     EXPECT_THROW(ids({"EXP-201", argument}), std::invalid_argument) << argument;
   }
-  EXPECT_THROW(ids({"no/such/file.json"}), verify::SpecError);
+  EXPECT_THROW(ids({"no/such/file.json"}), formats::FormatError);
 }
 
 }  // namespace

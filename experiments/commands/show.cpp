@@ -7,7 +7,6 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/history_text.h"
 #include "experiments/kinds/kinds.h"
-#include "experiments/engines/local_environment.h"
 #include "verify/ledger/anchors.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/registration.h"
@@ -59,8 +58,7 @@ void show_attempts(const verify::Project& project, const std::string& id) {
 }
 
 int show(const std::string& name) {
-  const Environment environment = local_environment({});
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   const verify::Project project = this_project();
   const auto ledger = verify::read_ledger(project.ledger());
   verify::require_valid(ledger, project.ledger().string());

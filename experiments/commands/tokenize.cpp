@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/filter.h"
+#include "experiments/engines/checkpoint_store.h"
+#include "formats/json_reader.h"
 #include "model/tokenizer/tokenizer.h"
 
 namespace octlm::experiments {
@@ -37,10 +38,10 @@ int tokenize(const TokenizeArguments& arguments) {
   }
   const auto tokenizer = model::Tokenizer::load(resolve_model_argument(arguments.model));
   return run_filter(
-      std::cin, std::cout, [&](const verify::Reader& line, std::int64_t) -> nlohmann::json {
+      std::cin, std::cout, [&](const formats::Reader& line, std::int64_t) -> nlohmann::json {
         std::string text;
         line.object(
-            [&](verify::ObjectReader& members) { text = members.required("text").string(); });
+            [&](formats::ObjectReader& members) { text = members.required("text").string(); });
         return {{"ids", encode(tokenizer, text, arguments)}};
       });
 }
@@ -48,9 +49,9 @@ int tokenize(const TokenizeArguments& arguments) {
 int detokenize(const std::string& model_argument) {
   const auto tokenizer = model::Tokenizer::load(resolve_model_argument(model_argument));
   return run_filter(std::cin, std::cout,
-                    [&](const verify::Reader& line, std::int64_t) -> nlohmann::json {
+                    [&](const formats::Reader& line, std::int64_t) -> nlohmann::json {
                       std::vector<std::int32_t> ids;
-                      line.object([&](verify::ObjectReader& members) {
+                      line.object([&](formats::ObjectReader& members) {
                         for (const auto& item : members.required("ids").array()) {
                           ids.push_back(static_cast<std::int32_t>(
                               item.integer(0, std::numeric_limits<std::int32_t>::max())));

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "verify/sha256.h"
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
+#include "formats/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -99,7 +99,7 @@ fs::path resolve_model_argument(const std::string& argument) {
 
 std::int64_t stated_size(const fs::path& folder, const char* name) {
   if (!fs::exists(folder / "config.json")) return 0;
-  const auto config = verify::read_strict(folder / "config.json");
+  const auto config = formats::read_strict(folder / "config.json");
   const auto size = config.is_object() ? config.find(name) : config.end();
   return size != config.end() && size->is_number_integer()
              ? std::max<std::int64_t>(0, size->get<std::int64_t>())
@@ -119,7 +119,7 @@ std::vector<std::string> mismatched_files(const fs::path& folder, const ModelRef
       mismatches.push_back(name + ": absent from " + folder.string());
       continue;
     }
-    const std::string found = verify::sha256_file(file);
+    const std::string found = formats::sha256_file(file);
     if (found != expected) {
       mismatches.push_back(name + ": sha256 is " + found + ", the spec names " + expected);
     }

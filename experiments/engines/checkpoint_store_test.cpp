@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "formats/sha256.h"
 #include "model/testing/tiny_checkpoint.h"
-#include "verify/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -84,14 +84,14 @@ TEST_F(Store, ModelPathsAreParsedStrictly) {
 
 TEST_F(Store, FilesAreHeldAgainstTheirHashes) {
   const auto folder = make("weights");
-  ModelReference model{"m", "", {{"config.json", verify::sha256("{}")}}};
+  ModelReference model{"m", "", {{"config.json", formats::sha256("{}")}}};
   EXPECT_TRUE(mismatched_files(folder, model).empty());
   EXPECT_NO_THROW(require_files(folder, model));
   std::ofstream(folder / "config.json") << "{ }";
   ASSERT_EQ(mismatched_files(folder, model).size(), 1U);
   EXPECT_NE(mismatched_files(folder, model)[0].find("config.json: sha256 is"), std::string::npos);
   EXPECT_THROW(require_files(folder, model), std::runtime_error);
-  model.files = {{"model.safetensors", verify::sha256("")}};
+  model.files = {{"model.safetensors", formats::sha256("")}};
   EXPECT_NE(mismatched_files(folder, model)[0].find("absent"), std::string::npos);
 }
 

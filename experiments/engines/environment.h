@@ -1,6 +1,6 @@
 // What kinds need from the outside: where checkpoints are, and how engines are opened. The program
-// fills it from the command line (experiments/engines/local_environment.h); a test fills it with ten-line
-// fakes.
+// fills it from the command line (experiments/engines/local_environment.h); a test fills it with
+// ten-line fakes.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ struct TextRequest {
 template <class T>
 using OrNotRun = std::variant<T, verify::NotRun>;
 
-struct Environment {
+struct Environment : verify::Host {
   // The command that stands in for our decoder, as the user typed it; "" when nothing does. For
   // what is about our own code and calls it directly: with another subject that has nothing to
   // show.

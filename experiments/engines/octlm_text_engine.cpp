@@ -98,7 +98,7 @@ class OctlmTextEngine final : public reference::TextEngine {
       rendering.text = text.text();
       rendering.ids = tokenizer_.encode_rendered(text);
       rendering.compatible_ids = tokenizer_.encode_hf_compatible(rendering.text);
-    } catch (const std::exception& error) {  // a chat that is none, or that the template refuses
+    } catch (const std::exception& error) {  // not a chat, or the template refuses it
       rendering = {};
       rendering.refusal = error.what();
     }

@@ -1,38 +1,74 @@
 #include "experiments/kinds/cached_parity.h"
 
-#include <algorithm>
 #include <set>
+#include <utility>
 
-#include "experiments/engines/checkpoint_store.h"
-#include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/logit_comparison.h"
-#include "experiments/kinds/spec_parts.h"
-#include "verify/metrics/metrics.h"
+#include "experiments/kinds/model_experiment.h"
+#include "experiments/kinds/sides.h"
+#include "experiments/kinds/starting_parts.h"
 
 namespace octlm::experiments {
 namespace {
 
-using verify::ObjectReader;
-using verify::Reader;
+using formats::ObjectReader;
+using formats::Reader;
 
 struct LengthCase {
   std::string name;
   std::int64_t length = 0;
 };
 
-class CachedParity final : public verify::Experiment {
+class CachedParity final : public ModelExperiment {
  public:
-  CachedParity(const verify::Spec& spec, const Environment& environment)
-      : environment_(environment),
-        model_(read_model(spec.part("model"))),
-        subject_part_(read_subject(spec.part("subject"))) {
+  struct Planned {
+    std::string device;
+    std::size_t length_case;  // its place in cases_
+    reference::Path path;
+  };
+
+  explicit CachedParity(const verify::Spec& spec)
+      : model_(read_model(spec.part("model"))), subject_(read_subject(spec.part("subject"))) {
     spec.part("parameters").object([&](ObjectReader& members) {
       whole_.name = "parameters";
       whole_.token_ids = read_token_ids(members.required("token_ids"));
       if (const auto text = members.optional("text")) whole_.text = text->string();
     });
+    read_cases(spec.part("cases"));
+    for (const std::string& device : subject_.devices) {
+      for (std::size_t i = 0; i < cases_.size(); ++i) {
+        for (const reference::Path& path : subject_.paths) plan_.push_back({device, i, path});
+      }
+    }
+  }
+
+  std::vector<verify::ComparisonKey> comparisons() const override {
+    std::vector<verify::ComparisonKey> keys;
+    for (const Planned& one : plan_) {
+      keys.push_back({cases_[one.length_case].name, one.path.text(), one.device, subject_.dtype});
+    }
+    return keys;
+  }
+
+  const ModelReference& model() const override { return model_; }
+  std::vector<TokenCase> sequences() const override { return {whole_}; }
+  Work work() const override {
+    Work work{.stored = 1};
+    for (const Planned& one : plan_) {
+      if (one.device == "cpu") add_pass(work, one.path, length(one));
+    }
+    return work;
+  }
+  const Planned& planned(std::size_t index) const { return plan_[index]; }
+  std::int64_t length(const Planned& planned) const { return cases_[planned.length_case].length; }
+
+ protected:
+  verify::Opened open_on(const std::string& device, const Environment& environment) const override;
+
+ private:
+  void read_cases(const Reader& reader) {
     std::set<std::string> names;
-    for (const Reader& item : spec.part("cases").non_empty_array()) {
+    for (const Reader& item : reader.non_empty_array()) {
       item.object([&](ObjectReader& members) {
         LengthCase length_case;
         const Reader name = members.required("name");
@@ -44,78 +80,73 @@ class CachedParity final : public verify::Experiment {
     }
   }
 
-  std::vector<verify::ComparisonKey> comparisons() const override {
-    std::vector<verify::ComparisonKey> keys;
-    for (const std::string& device : subject_part_.devices) {
-      for (const LengthCase& length_case : cases_) {
-        for (const reference::Path& path : subject_part_.paths) {
-          keys.push_back({length_case.name, path.text(), device, subject_part_.dtype});
-        }
-      }
-    }
-    return keys;
-  }
+  ModelReference model_;
+  SubjectPart subject_;
+  TokenCase whole_;  // the sequence that the cases are beginnings of
+  std::vector<LengthCase> cases_;
+  std::vector<Planned> plan_;
+};
 
-  std::optional<verify::NotRun> prepare(const std::string& device) override {
-    auto found = environment_.find_checkpoint(model_);
-    if (auto* absent = std::get_if<verify::NotRun>(&found)) return *absent;
-    const auto folder = std::get<CheckpointFolder>(found).path;
-    auto engine = environment_.open_subject({.engine = subject_part_.engine,
-                                             .folder = folder,
-                                             .model = model_,
-                                             .dtype = subject_part_.dtype,
-                                             .device = device});
-    if (auto* absent = std::get_if<verify::NotRun>(&engine)) return *absent;
-    require_files(folder, model_);
-    std::vector<TokenCase> sequences = {whole_};
-    if (auto absent = fill_token_ids(sequences, folder)) return absent;
-    whole_ = sequences[0];
-    engine_ = std::move(std::get<std::unique_ptr<reference::Engine>>(engine));
-    checkpoint_ = checkpoint_identity(folder, model_);
-    return std::nullopt;
-  }
+class CachedParitySession final : public verify::Session {
+ public:
+  CachedParitySession(const CachedParity& experiment, Sides<reference::Engine> sides)
+      : experiment_(experiment), sides_(std::move(sides)) {}
 
-  nlohmann::json identity() const override {
-    return {{"checkpoint", checkpoint_}, {"subject", engine_identity(*engine_)}};
-  }
+  nlohmann::json identity() const override { return sides_.identity(); }
 
-  verify::Outcome compare(const verify::ComparisonKey& key) override {
-    const auto length_case = std::ranges::find(cases_, key.case_name, &LengthCase::name);
-    const auto path = reference::Path::parse(key.path);
-    const auto first = whole_.token_ids.begin();
-    const std::vector<std::int32_t> ids(first, first + length_case->length);
-    const LogitSide split{*engine_, {ids, path, {}}};
-    const LogitSide whole{*engine_, {ids, reference::Path::full(), {}}};
+  verify::Outcome compare(std::size_t index) override {
+    const auto& planned = experiment_.planned(index);
+    const TokenCase& sequence = sides_.cases[0];
+    const auto first = sequence.token_ids.begin();
+    const std::vector<std::int32_t> ids(first, first + experiment_.length(planned));
+    const LogitSide split{*sides_.subject, {ids, planned.path, {}}};
+    const LogitSide whole{*sides_.subject, {ids, reference::Path::full(), {}}};
     if (auto reason = unsupported(split, whole)) return *reason;
     auto measurement = compare_logits(split, whole);
-    measurement.record["model"] = model_.id;
-    measurement.record["ids_from"] = whole_.ids_from;
+    measurement.record["model"] = experiment_.model().id;
+    measurement.record["ids_from"] = sequence.ids_from;
     return measurement;
   }
 
-  void release() override { engine_.reset(); }
-
  private:
-  const Environment& environment_;
-  ModelReference model_;
-  SubjectPart subject_part_;
-  TokenCase whole_;  // the sequence that the cases are beginnings of
-  std::vector<LengthCase> cases_;
-  std::unique_ptr<reference::Engine> engine_;
-  nlohmann::json checkpoint_;
+  const CachedParity& experiment_;
+  Sides<reference::Engine> sides_;
 };
+
+verify::Opened CachedParity::open_on(const std::string& device,
+                                     const Environment& environment) const {
+  auto sides = open_sides<reference::Engine>(
+      environment, {.model = model_,
+                    .subject = subject_side(environment, model_, subject_, device),
+                    .cases = {whole_}});
+  if (auto* absent = std::get_if<verify::NotRun>(&sides)) return std::move(*absent);
+  return std::make_unique<CachedParitySession>(
+      *this, std::get<Sides<reference::Engine>>(std::move(sides)));
+}
+
+nlohmann::ordered_json start(const std::string& checkpoint) {
+  auto [folder, vocab, spec] =
+      start_with_model(checkpoint, "every split of a prompt gives one function", is_weights);
+  spec["subject"] = start_subject({"cached:half", "cached:every", "chunked:7"});
+  spec["cases"] = {{{"name", "2 tokens"}, {"length", 2}},
+                   {{"name", "7 tokens"}, {"length", 7}},
+                   {{"name", "40 tokens"}, {"length", 40}}};
+  spec["parameters"] = {{"token_ids", start_ids(40, vocab)}};
+  start_parity_criteria(spec);
+  spec["must_catch"] = {"decode_position_plus_one", "stale_kv_slot"};
+  return std::move(spec);
+}
 
 }  // namespace
 
-verify::Kind cached_parity(const Environment& environment) {
+verify::Kind cached_parity() {
   return {.name = "cached_parity",
           .summary = "every split of a prompt against one full pass of the same engine",
-          .metrics = verify::row_metrics(),
+          .role = verify::Role::kSelf,
           .faults = fault_names(),
           .parts = {"model", "subject", "cases", "parameters"},
-          .read = [&environment](const verify::Spec& spec) {
-            return std::make_unique<CachedParity>(spec, environment);
-          }};
+          .read = [](const verify::Spec& spec) { return std::make_unique<CachedParity>(spec); },
+          .start = start};
 }
 
 }  // namespace octlm::experiments

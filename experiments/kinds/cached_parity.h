@@ -1,12 +1,11 @@
-// cached_parity: do all splits of a prompt compute the same function? The subject against itself:
+// cached_parity: do all splits of a prompt compute the same function? The subject with itself:
 // every path of the spec against one full pass, at several lengths of one sequence.
 #pragma once
 
-#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-verify::Kind cached_parity(const Environment& environment);
+verify::Kind cached_parity();
 
 }  // namespace octlm::experiments

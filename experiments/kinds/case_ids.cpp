@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "formats/error.h"
 #include "model/chat_template/chat_template.h"
 
 namespace octlm::experiments {
@@ -48,18 +49,17 @@ void fill(TokenCase& token_case, const model::Tokenizer& tokenizer,
   const Ids ids = ids_of(token_case, tokenizer, chat_template);
   if (ids.empty()) throw std::invalid_argument("its " + what + " has no token");
   if (!token_case.token_ids.empty()) hold_against(token_case.token_ids, ids, what);
-  if (token_case.ids_from != "spec") return;  // filled for another device
   token_case.ids_from = token_case.token_ids.empty() ? what : "spec, equal to its " + what;
   token_case.token_ids = ids;
 }
 
-bool has_words(const TokenCase& token_case) { return token_case.chat || !token_case.text.empty(); }
+bool has_text(const TokenCase& token_case) { return token_case.chat || !token_case.text.empty(); }
 
 }  // namespace
 
 std::optional<verify::NotRun> fill_token_ids(std::vector<TokenCase>& cases, const fs::path& folder,
-                                             std::optional<model::Tokenizer>* words) {
-  if (std::ranges::none_of(cases, has_words)) return std::nullopt;
+                                             std::optional<model::Tokenizer>* used) {
+  if (std::ranges::none_of(cases, has_text)) return std::nullopt;
   if (!fs::exists(folder / "tokenizer.json")) {
     const auto needing =
         std::ranges::find_if(cases, [](const TokenCase& one) { return one.token_ids.empty(); });
@@ -75,14 +75,14 @@ std::optional<verify::NotRun> fill_token_ids(std::vector<TokenCase>& cases, cons
     chat_template = model::ChatTemplate::load(folder);
   }
   for (TokenCase& token_case : cases) {
-    if (!has_words(token_case)) continue;
+    if (!has_text(token_case)) continue;
     try {
       fill(token_case, tokenizer, chat_template);
     } catch (const std::exception& error) {  // a text, a chat or a template that is refused
-      throw verify::SpecError("case \"" + token_case.name + "\": " + error.what());
+      throw formats::FormatError("case \"" + token_case.name + "\": " + error.what());
     }
   }
-  if (words != nullptr) words->emplace(std::move(tokenizer));
+  if (used != nullptr) used->emplace(std::move(tokenizer));
   return std::nullopt;
 }
 

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "experiments/kinds/token_text.h"
+#include "formats/json_reader.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
-#include "verify/strict_json.h"
 
 namespace octlm::experiments {
 namespace {
@@ -27,14 +27,15 @@ struct Checkpoint {
                                 model::testing::added(258, "</s>")};
     folder.write(document.dump());
     std::ofstream(folder.path() / "tokenizer_config.json")
-        << R"({"chat_template": "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}{% if enable_thinking %}T{% endif %}"})";
+        << R"({"chat_template": "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %})"
+        << R"({% if enable_thinking %}T{% endif %}"})";
     std::ofstream(folder.path() / "chat.json")
         << R"({"messages": [{"role": "user", "content": "ab<s>"}]})";
   }
 
   std::vector<TokenCase> read(const std::string& cases) const {
     const auto document = nlohmann::json::parse(cases);
-    return read_token_cases(verify::Reader(document, (folder.path() / "spec.json").string()));
+    return read_token_cases(formats::Reader(document, (folder.path() / "spec.json").string()));
   }
   std::vector<TokenCase> filled(const std::string& cases) const {
     auto read_cases = read(cases);
@@ -44,7 +45,7 @@ struct Checkpoint {
   std::string refusal(const std::string& cases) const {
     try {
       filled(cases);
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       return error.what();
     }
     return "";
@@ -63,7 +64,8 @@ TEST(CaseIds, ATextIsLiteralUnlessItSaysNative) {
 // (abetlen/llama-cpp-python#1501, vllm-project/vllm#27515).
 TEST(CaseIds, AChatIsRenderedAndItsWordsStayWords) {
   const auto cases = Checkpoint().filled(
-      R"([{"name": "a", "chat": "chat.json"}, {"name": "b", "chat": "chat.json", "thinking": true}])");
+      R"([{"name": "a", "chat": "chat.json"},
+          {"name": "b", "chat": "chat.json", "thinking": true}])");
   EXPECT_THAT(cases[0].token_ids, ElementsAre(257, 256, 60, 115, 62, 258));
   EXPECT_THAT(cases[1].token_ids, ElementsAre(257, 256, 60, 115, 62, 258, 84));
   EXPECT_EQ(cases[1].ids_from, "chat");
@@ -85,10 +87,10 @@ TEST(CaseIds, IdsBesideTheirTextMustAgree) {
 
 TEST(CaseIds, WhatStandsBesideAChatMustAgree) {
   const Checkpoint checkpoint;
-  EXPECT_EQ(
-      checkpoint.refusal(
-          R"([{"name": "a", "chat": "chat.json", "text": "<s>ab<s></s>", "token_ids": [257, 256, 60, 115, 62, 258]}])"),
-      "");
+  EXPECT_EQ(checkpoint.refusal(
+                R"([{"name": "a", "chat": "chat.json", "text": "<s>ab<s></s>",
+               "token_ids": [257, 256, 60, 115, 62, 258]}])"),
+            "");
   EXPECT_THAT(checkpoint.refusal(R"([{"name": "a", "chat": "chat.json", "text": "<s>ab</s>"}])"),
               HasSubstr("another text"));
   EXPECT_THAT(checkpoint.refusal(
@@ -110,22 +112,13 @@ TEST(CaseIds, WithoutATokenizerOnlyIdsCanBeRun) {
   EXPECT_EQ(absent->needs, "weights");
 }
 
-// A kind fills its cases once for each device.
-TEST(CaseIds, AreTheSameWhenFilledAgain) {
-  const Checkpoint checkpoint;
-  auto cases = checkpoint.filled(R"([{"name": "a", "text": "ab"}])");
-  EXPECT_FALSE(fill_token_ids(cases, checkpoint.folder.path()).has_value());
-  EXPECT_THAT(cases[0].token_ids, ElementsAre(256));
-  EXPECT_EQ(cases[0].ids_from, "text");
-}
-
 TEST(CaseIds, AnEmptyPromptIsRefused) {
   std::vector<TokenCase> cases(1);
   cases[0].chat = R"({"messages": [{"role": "user", "content": ""}]})";
   const Checkpoint checkpoint;
   std::ofstream(checkpoint.folder.path() / "tokenizer_config.json")
       << R"({"chat_template": "{{ messages[0].content }}"})";
-  EXPECT_THROW(fill_token_ids(cases, checkpoint.folder.path()), verify::SpecError);
+  EXPECT_THROW(fill_token_ids(cases, checkpoint.folder.path()), formats::FormatError);
 }
 
 // What stands beside the numbers of a record, for people.

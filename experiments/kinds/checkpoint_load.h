@@ -2,11 +2,10 @@
 // from exactly the files that the spec names?
 #pragma once
 
-#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-verify::Kind checkpoint_load(const Environment& environment);
+verify::Kind checkpoint_load();
 
 }  // namespace octlm::experiments

@@ -9,10 +9,15 @@
 
 namespace octlm::experiments {
 
-std::vector<verify::Kind> all_kinds(const Environment& environment) {
-  return {checkpoint_load(environment),  logit_parity(environment),
-          cached_parity(environment),    noise_floor(environment),
-          tokenizer_parity(environment), template_parity(environment)};
+std::vector<verify::Kind> all_kinds() {
+  return {
+      checkpoint_load(),   //
+      logit_parity(),      //
+      cached_parity(),     //
+      noise_floor(),       //
+      tokenizer_parity(),  //
+      template_parity(),
+  };
 }
 
 }  // namespace octlm::experiments

@@ -4,12 +4,11 @@
 
 #include <vector>
 
-#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-// REQUIRES: environment outlives the kinds and every experiment they read.
-std::vector<verify::Kind> all_kinds(const Environment& environment);
+// A run hands their experiments an Environment as its host (experiments/engines/environment.h).
+std::vector<verify::Kind> all_kinds();
 
 }  // namespace octlm::experiments

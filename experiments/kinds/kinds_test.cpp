@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <fstream>
 
-#include "experiments/kinds/own_metrics.h"
+#include "experiments/kinds/model_experiment.h"
 #include "experiments/testing/fake_engine.h"
+#include "formats/error.h"
+#include "formats/sha256.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
-#include "reference/sha256.h"
+#include "reference/request.h"
 #include "verify/runner.h"
-#include "verify/sha256.h"
 
 namespace octlm::experiments {
 namespace {
@@ -58,7 +59,8 @@ const char* kLogitParity = R"({
   "schema": 1, "id": "EXP-900", "title": "t", "kind": "logit_parity", "tags": [],
   "question": "q", "prediction": "p", "model": {"id": "fake"},
   "reference": {"engine": "transformers", "attention": "eager", "dtype": "float32", "tf32": false},
-  "subject": {"engine": "octlm", "dtype": "float32", "devices": ["cpu", "cuda"], "paths": ["full", "cached:half"]},
+  "subject": {"engine": "octlm", "dtype": "float32", "devices": ["cpu", "cuda"],
+              "paths": ["full", "cached:half"]},
   "cases": [{"name": "three", "token_ids": [1, 2, 3]}, {"name": "one", "token_ids": [4]}],
   "parameters": {},
   "criteria": [{"metric": "max_abs_error@1", "at_most": 1e-3, "derivation": "d"},
@@ -68,7 +70,8 @@ const char* kLogitParity = R"({
 const char* kCachedParity = R"({
   "schema": 1, "id": "EXP-901", "title": "t", "kind": "cached_parity", "tags": [],
   "question": "q", "prediction": "p", "model": {"id": "fake"},
-  "subject": {"engine": "octlm", "dtype": "float32", "devices": ["cpu"], "paths": ["cached:every", "chunked:2"]},
+  "subject": {"engine": "octlm", "dtype": "float32", "devices": ["cpu"],
+              "paths": ["cached:every", "chunked:2"]},
   "cases": [{"name": "two", "length": 2}, {"name": "five", "length": 5}],
   "parameters": {"token_ids": [1, 2, 3, 4, 5]},
   "criteria": [{"metric": "max_abs_error@1", "at_most": 1e-3, "derivation": "d"}],
@@ -76,14 +79,13 @@ const char* kCachedParity = R"({
 
 verify::RunResult run(FakeMachine& machine, const std::string& spec_text) {
   const Environment environment = machine.environment();
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   std::vector<verify::RunItem> items;
-  auto spec = verify::parse_spec(spec_text, "test.json", kinds);
-  auto experiment = verify::find_kind(spec.kind, kinds, "test.json").read(spec);
-  items.push_back({std::move(spec), std::move(experiment)});
+  items.push_back(verify::read_item(verify::parse_spec(spec_text, "test.json", kinds), kinds));
   TemporaryFolder reports;
   verify::RunOptions options;
   options.reports = reports.path();
+  options.host = &environment;
   return verify::run(options, items);
 }
 
@@ -186,7 +188,7 @@ TEST(AllKinds, AnotherFileThanTheSpecNamesIsAnError) {
     std::string text = spec;
     text.replace(text.find("{\"id\": \"fake\"}"), 14,
                  "{\"id\": \"fake\", \"files\": {\"model.safetensors\": \"sha256:" +
-                     verify::sha256("these") + "\"}}");
+                     formats::sha256("these") + "\"}}");
     const auto result = run(machine, text);
     EXPECT_EQ(only(result).judgement.verdict, verify::Verdict::kError);
     EXPECT_EQ(only(result).compared(), 0);
@@ -247,23 +249,95 @@ TEST(AllKinds, ReadTheirPartsStrictly) {
     try {
       run(machine, text);
       ADD_FAILURE() << "accepted " << item.to;
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       EXPECT_NE(std::string(error.what()).find(item.says), std::string::npos) << error.what();
     }
   }
 }
 
-// What `octlm list --metrics` cannot explain, a criterion should not be about.
-TEST(Kinds, EveryMetricIsExplained) {
-  const Environment environment;
-  for (const auto& kind : all_kinds(environment)) {
+// A criterion is judged by one meaning: the same name means the same wherever it is listed.
+TEST(Kinds, EveryMetricIsExplainedOnce) {
+  std::map<std::string, std::string> meanings;
+  for (const auto& metric : verify::metric_definitions()) meanings[metric.name] = metric.meaning;
+  for (const auto& kind : all_kinds()) {
     for (const auto& metric : kind.metrics) {
-      const auto& own = own_metrics();
-      EXPECT_TRUE(verify::find_metric(metric) != nullptr ||
-                  std::ranges::find(own, metric, &verify::MetricDefinition::name) != own.end())
-          << kind.name << ' ' << metric;
+      EXPECT_EQ(meanings.try_emplace(metric.name, metric.meaning).first->second, metric.meaning);
+      EXPECT_FALSE(metric.meaning.empty()) << metric.name;
     }
   }
+  EXPECT_TRUE(meanings.contains("files_match@1"));
+}
+
+// A bound on a kind's own metric is held against its type when the spec is read.
+TEST(Kinds, ABoundThatAnOwnMetricCannotHoldIsRefused) {
+  const auto criterion = [](const std::string& equals) {
+    return R"({"schema": 1, "id": "EXP-903", "title": "t", "kind": "checkpoint_load", "tags": [],
+      "question": "q", "prediction": "p", "model": {"id": "m"},
+      "subject": {"engine": "octlm", "devices": ["cpu"]}, "cases": [{"name": "c"}],
+      "criteria": [{"metric": "files_match@1", "equals": )" +
+           equals + R"(}], "stop_rule": "s"})";
+  };
+  const auto kinds = all_kinds();
+  EXPECT_NO_THROW(verify::parse_spec(criterion("true"), "s.json", kinds));
+  EXPECT_THROW(verify::parse_spec(criterion("1"), "s.json", kinds), formats::FormatError);
+}
+
+TEST(Kinds, SayTheirRole) {
+  std::map<std::string, verify::Role> roles;
+  for (const auto& kind : all_kinds()) roles[kind.name] = kind.role;
+  EXPECT_EQ(roles,
+            (std::map<std::string, verify::Role>{{"checkpoint_load", verify::Role::kFile},
+                                                 {"logit_parity", verify::Role::kParity},
+                                                 {"cached_parity", verify::Role::kSelf},
+                                                 {"noise_floor", verify::Role::kNoiseFloor},
+                                                 {"tokenizer_parity", verify::Role::kParity},
+                                                 {"template_parity", verify::Role::kParity}}));
+}
+
+// What a command asks of an experiment is what its kind parsed.
+TEST(ModelExperiment, SaysWhatItIsAboutAndWhatItTakes) {
+  const auto kinds = all_kinds();
+  const auto parity =
+      verify::read_item(verify::parse_spec(kLogitParity, "test.json", kinds), kinds);
+  const auto* experiment = about_a_model(*parity.experiment);
+  ASSERT_NE(experiment, nullptr);
+  EXPECT_EQ(experiment->model().id, "fake");
+  ASSERT_NE(experiment->logit_reference(), nullptr);
+  EXPECT_EQ(experiment->logit_reference()->attention, "eager");
+  ASSERT_EQ(experiment->sequences().size(), 2U);
+  EXPECT_EQ(experiment->sequences()[1].token_ids, std::vector<std::int32_t>{4});
+  const Work work = experiment->work();
+  ASSERT_EQ(work.passes.size(), 3U) << "on the cpu, less cached:half of one position";
+  EXPECT_EQ(work.passes[1].positions, 3);
+  EXPECT_EQ(work.passes[1].calls, 2);
+
+  const auto cached =
+      verify::read_item(verify::parse_spec(kCachedParity, "test.json", kinds), kinds);
+  experiment = about_a_model(*cached.experiment);
+  ASSERT_NE(experiment, nullptr);
+  EXPECT_EQ(experiment->logit_reference(), nullptr);
+  EXPECT_EQ(experiment->work().passes.at(2).calls, 5);
+}
+
+TEST(ModelExperiment, NeedsAnEnvironment) {
+  const auto kinds = all_kinds();
+  const auto item = verify::read_item(verify::parse_spec(kLogitParity, "test.json", kinds), kinds);
+  EXPECT_THROW((void)item.experiment->open("cpu", verify::Host()), std::invalid_argument);
+}
+
+// The one right order: what says no at once comes before what takes long.
+TEST(Sides, AreOpenedInTheOneRightOrder) {
+  FakeMachine machine;
+  std::ofstream(machine.folder.path() / "model.safetensors") << "other";
+  std::string text = kLogitParity;
+  text.replace(text.find("{\"id\": \"fake\"}"), 14,
+               "{\"id\": \"fake\", \"files\": {\"model.safetensors\": \"sha256:" +
+                   formats::sha256("these") + "\"}}");
+  const auto result = run(machine, text);
+  const auto& devices = only(result).judgement.devices;
+  EXPECT_EQ(devices[0].verdict, verify::Verdict::kError) << "another file";
+  EXPECT_EQ(devices[1].verdict, verify::Verdict::kNotRun) << "no cuda: no file is hashed";
+  for (const auto& request : machine.opened) EXPECT_EQ(request.engine, "octlm") << "and no Python";
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/sha256.h"
+#include "reference/request.h"
 #include "verify/metrics/metrics.h"
 
 namespace octlm::experiments {
@@ -149,13 +149,6 @@ std::optional<verify::NotRun> unsupported(const LogitSide& side) {
 std::optional<verify::NotRun> unsupported(const LogitSide& subject, const LogitSide& reference) {
   const auto reason = unsupported(subject);
   return reason ? reason : unsupported(reference);
-}
-
-nlohmann::json engine_identity(const reference::Engine& engine) {
-  const auto description = engine.description();
-  return {{"engine", description.engine},
-          {"version", description.version},
-          {"source", description.source}};
 }
 
 verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& reference) {

@@ -10,9 +10,6 @@
 
 namespace octlm::experiments {
 
-// What an engine's numbers depend on, for Experiment::identity.
-nlohmann::json engine_identity(const reference::Engine& engine);
-
 struct LogitSide {
   reference::Engine& engine;
   reference::LogitRequest request;

@@ -1,116 +1,133 @@
 #include "experiments/kinds/logit_parity.h"
 
-#include <algorithm>
-#include <stdexcept>
+#include <utility>
 
-#include "experiments/engines/checkpoint_store.h"
-#include "experiments/kinds/case_ids.h"
 #include "experiments/kinds/logit_comparison.h"
-#include "experiments/kinds/prompt_files.h"
-#include "experiments/kinds/spec_parts.h"
+#include "experiments/kinds/model_experiment.h"
+#include "experiments/kinds/sides.h"
+#include "experiments/kinds/starting_parts.h"
 #include "experiments/kinds/token_text.h"
-#include "verify/metrics/metrics.h"
 
 namespace octlm::experiments {
 namespace {
 
-class LogitParity final : public verify::Experiment {
+class LogitParity final : public ModelExperiment {
  public:
-  LogitParity(const verify::Spec& spec, const Environment& environment)
-      : environment_(environment),
-        model_(read_model(spec.part("model"))),
-        reference_part_(read_reference(spec.part("reference"))),
-        subject_part_(read_subject(spec.part("subject"))),
-        cases_(read_token_cases(spec.part("cases"))) {}
+  struct Planned {
+    std::string device;
+    std::size_t token_case;  // its place in cases
+    reference::Path path;
+  };
+
+  explicit LogitParity(const verify::Spec& spec)
+      : model_(read_model(spec.part("model"))),
+        reference_(read_reference(spec.part("reference"))),
+        subject_(read_subject(spec.part("subject"))),
+        cases_(read_token_cases(spec.part("cases"))) {
+    for (const std::string& device : subject_.devices) {
+      for (std::size_t i = 0; i < cases_.size(); ++i) {
+        for (const reference::Path& path : subject_.paths) plan_.push_back({device, i, path});
+      }
+    }
+  }
 
   std::vector<verify::ComparisonKey> comparisons() const override {
     std::vector<verify::ComparisonKey> keys;
-    for (const std::string& device : subject_part_.devices) {
-      for (const TokenCase& token_case : cases_) {
-        for (const reference::Path& path : subject_part_.paths) {
-          keys.push_back({token_case.name, path.text(), device, subject_part_.dtype});
-        }
-      }
+    for (const Planned& one : plan_) {
+      keys.push_back({cases_[one.token_case].name, one.path.text(), one.device, subject_.dtype});
     }
     return keys;
   }
 
-  std::optional<verify::NotRun> prepare(const std::string& device) override {
-    auto found = environment_.find_checkpoint(model_);
-    if (auto* absent = std::get_if<verify::NotRun>(&found)) return *absent;
-    const auto folder = std::get<CheckpointFolder>(found).path;
-
-    auto subject = environment_.open_subject({.engine = subject_part_.engine,
-                                              .folder = folder,
-                                              .model = model_,
-                                              .dtype = subject_part_.dtype,
-                                              .device = device});
-    if (auto* absent = std::get_if<verify::NotRun>(&subject)) return *absent;
-    require_files(folder, model_);
-    if (auto absent = fill_token_ids(cases_, folder, &words_)) return absent;
-    auto reference = environment_.open_reference({.engine = reference_part_.engine,
-                                                  .folder = folder,
-                                                  .model = model_,
-                                                  .dtype = reference_part_.dtype,
-                                                  .device = device,
-                                                  .attention = reference_part_.attention,
-                                                  .tf32 = reference_part_.tf32});
-    if (auto* absent = std::get_if<verify::NotRun>(&reference)) return *absent;
-    subject_ = std::move(std::get<std::unique_ptr<reference::Engine>>(subject));
-    reference_ = std::move(std::get<std::unique_ptr<reference::Engine>>(reference));
-    checkpoint_ = checkpoint_identity(folder, model_);
-    return std::nullopt;
+  const ModelReference& model() const override { return model_; }
+  std::vector<TokenCase> sequences() const override { return cases_; }
+  const ReferencePart* logit_reference() const override { return &reference_; }
+  Work work() const override {
+    Work work{.stored = 1, .widened = 1, .python = true};
+    for (const Planned& one : plan_) {
+      if (one.device == "cpu")
+        add_pass(work, one.path, std::ssize(cases_[one.token_case].token_ids));
+    }
+    return work;
   }
+  const Planned& planned(std::size_t index) const { return plan_[index]; }
 
-  nlohmann::json identity() const override {
-    return {{"checkpoint", checkpoint_},
-            {"subject", engine_identity(*subject_)},
-            {"reference", engine_identity(*reference_)}};
-  }
+ protected:
+  verify::Opened open_on(const std::string& device, const Environment& environment) const override;
 
-  verify::Outcome compare(const verify::ComparisonKey& key) override {
-    const auto token_case = std::ranges::find(cases_, key.case_name, &TokenCase::name);
-    const auto path = reference::Path::parse(key.path);
-    const LogitSide subject{*subject_, {token_case->token_ids, path, {}}};
-    const LogitSide reference{*reference_, {token_case->token_ids, reference::Path::full(), {}}};
+ private:
+  ModelReference model_;
+  ReferencePart reference_;
+  SubjectPart subject_;
+  std::vector<TokenCase> cases_;
+  std::vector<Planned> plan_;
+};
+
+class LogitParitySession final : public verify::Session {
+ public:
+  LogitParitySession(const LogitParity& experiment, Sides<reference::Engine> sides)
+      : experiment_(experiment), sides_(std::move(sides)) {}
+
+  nlohmann::json identity() const override { return sides_.identity(); }
+
+  verify::Outcome compare(std::size_t index) override {
+    const auto& planned = experiment_.planned(index);
+    const TokenCase& token_case = sides_.cases[planned.token_case];
+    const LogitSide subject{*sides_.subject, {token_case.token_ids, planned.path, {}}};
+    const LogitSide reference{*sides_.reference,
+                              {token_case.token_ids, reference::Path::full(), {}}};
     if (auto reason = unsupported(subject, reference)) return *reason;
     auto measurement = compare_logits(subject, reference);
-    if (words_) add_token_text(measurement.record["worst"], token_case->token_ids, *words_);
-    measurement.record["model"] = model_.id;
-    measurement.record["ids_from"] = token_case->ids_from;
+    if (sides_.tokenizer) {
+      add_token_text(measurement.record["worst"], token_case.token_ids, *sides_.tokenizer);
+    }
+    measurement.record["model"] = experiment_.model().id;
+    measurement.record["ids_from"] = token_case.ids_from;
     return measurement;
   }
 
-  void release() override {
-    subject_.reset();
-    reference_.reset();
-  }
-
  private:
-  const Environment& environment_;
-  ModelReference model_;
-  ReferencePart reference_part_;
-  SubjectPart subject_part_;
-  std::vector<TokenCase> cases_;
-  std::optional<model::Tokenizer> words_;  // when the cases have text
-  std::unique_ptr<reference::Engine> subject_;
-  std::unique_ptr<reference::Engine> reference_;
-  nlohmann::json checkpoint_;
+  const LogitParity& experiment_;
+  Sides<reference::Engine> sides_;
 };
+
+verify::Opened LogitParity::open_on(const std::string& device,
+                                    const Environment& environment) const {
+  auto sides = open_sides<reference::Engine>(
+      environment, {.model = model_,
+                    .subject = subject_side(environment, model_, subject_, device),
+                    .reference = reference_side(environment, model_, reference_, device),
+                    .cases = cases_});
+  if (auto* absent = std::get_if<verify::NotRun>(&sides)) return std::move(*absent);
+  return std::make_unique<LogitParitySession>(*this,
+                                              std::get<Sides<reference::Engine>>(std::move(sides)));
+}
+
+nlohmann::ordered_json start(const std::string& checkpoint) {
+  auto [folder, vocab, spec] =
+      start_with_model(checkpoint, "float32 logits match Transformers", is_weights);
+  spec["reference"] = start_reference();
+  spec["subject"] = start_subject({"full", "cached:half", "cached:every"});
+  spec["cases"] = {
+      {{"name", "REPLACE: your prompt, as token ids"}, {"token_ids", start_ids(12, vocab)}},
+      {{"name", "REPLACE: another one, longer"}, {"token_ids", start_ids(40, vocab)}}};
+  spec["parameters"] = nlohmann::ordered_json::object();
+  start_parity_criteria(spec);
+  spec["must_catch"] = {"swap_k_v_proj", "rope_interleaved", "decode_position_plus_one"};
+  return std::move(spec);
+}
 
 }  // namespace
 
-verify::Kind logit_parity(const Environment& environment) {
+verify::Kind logit_parity() {
   return {.name = "logit_parity",
           .summary = "every logit at every position against the reference, on every path",
-          .metrics = verify::row_metrics(),
+          .role = verify::Role::kParity,
           .faults = fault_names(),
           .parts = {"model", "reference", "subject", "cases"},
-          .read =
-              [&environment](const verify::Spec& spec) {
-                return std::make_unique<LogitParity>(spec, environment);
-              },
-          .files = files_of_cases};
+          .read = [](const verify::Spec& spec) { return std::make_unique<LogitParity>(spec); },
+          .files = files_of_token_cases,
+          .start = start};
 }
 
 }  // namespace octlm::experiments

@@ -2,11 +2,10 @@
 // every path? The reference always takes the whole sequence in one pass without a cache.
 #pragma once
 
-#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-verify::Kind logit_parity(const Environment& environment);
+verify::Kind logit_parity();
 
 }  // namespace octlm::experiments

@@ -9,11 +9,10 @@
 // A comparison's path is its variant's name. Needs the live reference: a recording has no variants.
 #pragma once
 
-#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-verify::Kind noise_floor(const Environment& environment);
+verify::Kind noise_floor();
 
 }  // namespace octlm::experiments

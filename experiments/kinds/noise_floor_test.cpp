@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "experiments/engines/environment.h"
 #include "experiments/testing/fake_engine.h"
+#include "formats/error.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "verify/runner.h"
 
@@ -63,13 +65,12 @@ struct FakeMachine {
       set(*engine, request);
       return engine;
     };
-    const std::vector<verify::Kind> kinds = {noise_floor(fakes)};
-    auto spec = verify::parse_spec(text, "test.json", kinds);
-    auto experiment = kinds[0].read(spec);
+    const std::vector<verify::Kind> kinds = {noise_floor()};
     std::vector<verify::RunItem> items;
-    items.push_back({std::move(spec), std::move(experiment)});
+    items.push_back(verify::read_item(verify::parse_spec(text, "test.json", kinds), kinds));
     TemporaryFolder reports;
     verify::RunOptions options;
+    options.host = &fakes;
     options.reports = reports.path();
     return verify::run(options, items);
   }
@@ -143,7 +144,7 @@ TEST(NoiseFloor, ReadsItsPartStrictly) {
     try {
       machine.run(with(item.from, item.to));
       ADD_FAILURE() << "accepted " << item.to;
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       EXPECT_NE(std::string(error.what()).find(item.says), std::string::npos) << error.what();
     }
   }

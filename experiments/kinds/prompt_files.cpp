@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "formats/error.h"
+#include "formats/input_file.h"
+#include "formats/strict_json.h"
 #include "model/chat_template/chat_request.h"
 
 namespace octlm::experiments {
@@ -11,14 +14,14 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::string> lines_of(const fs::path& file) {
-  const std::string content = verify::read_file(file);
+  const std::string content = formats::read_file(file);
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < content.size();) {
     const std::size_t end = std::min(content.find('\n', at), content.size());
     lines.push_back(content.substr(at, end - at));
     at = end + 1;
   }
-  if (lines.empty()) throw verify::SpecError(file.string() + ": it is empty");
+  if (lines.empty()) throw formats::FormatError(file.string() + ": it is empty");
   return lines;
 }
 
@@ -28,57 +31,36 @@ std::string place(const fs::path& file, std::size_t line) {
 
 }  // namespace
 
-std::string read_file_name(const verify::Reader& reader) {
-  const std::string name = reader.non_empty_string();
-  const fs::path path = name;
-  const bool leaves = path.is_absolute() || std::ranges::find(path, fs::path("..")) != path.end();
+PromptFile read_prompt_file(const formats::Reader& reader) {
+  PromptFile file{reader.non_empty_string(), {}};
+  const fs::path name = file.name;
+  const bool leaves = name.is_absolute() || std::ranges::find(name, fs::path("..")) != name.end();
   if (leaves) reader.fail("expected a file below the spec's folder or the one above it");
-  return name;
-}
-
-fs::path prompt_file(const fs::path& spec, const std::string& name) {
-  const fs::path folder = fs::absolute(spec).lexically_normal().parent_path();
-  const fs::path beside = folder / name;
+  const fs::path folder = fs::absolute(reader.file()).lexically_normal().parent_path();
   const fs::path above = folder.parent_path() / name;
-  return !fs::exists(beside) && fs::exists(above) ? above : beside;
-}
-
-std::map<std::string, fs::path> files_of_cases(const verify::Spec& spec) {
-  std::map<std::string, fs::path> files;
-  for (const verify::Reader& item : spec.part("cases").array()) {
-    const auto name = [&](const nlohmann::json& value, const std::string& path) {
-      const std::string text = read_file_name(verify::Reader(value, item.file(), path));
-      files[text] = prompt_file(spec.file, text);
-    };
-    const nlohmann::json& members = item.raw();
-    if (!members.is_object()) continue;
-    if (members.contains("chat")) name(members["chat"], item.path() + ".chat");
-    if (!members.contains("texts") || !members["texts"].is_object()) continue;
-    if (members["texts"].contains("file")) {
-      name(members["texts"]["file"], item.path() + ".texts.file");
-    }
-  }
-  return files;
+  file.path = folder / name;
+  if (!fs::exists(file.path) && fs::exists(above)) file.path = above;
+  return file;
 }
 
 std::vector<std::string> read_texts(const fs::path& file) {
   std::vector<std::string> texts;
   for (const std::string& line : lines_of(file)) {
     const std::string where = place(file, texts.size());
-    const nlohmann::json document = verify::parse_strict(line, where);
-    texts.push_back(verify::Reader(document, where).string());
+    const nlohmann::json document = formats::parse_strict(line, where);
+    texts.push_back(formats::Reader(document, where).string());
   }
   return texts;
 }
 
 std::vector<std::string> read_chats(const fs::path& file) {
   std::vector<std::string> chats =
-      file.extension() == ".jsonl" ? lines_of(file) : std::vector{verify::read_file(file)};
+      file.extension() == ".jsonl" ? lines_of(file) : std::vector{formats::read_file(file)};
   for (std::size_t i = 0; i < chats.size(); ++i) {
     try {
       (void)model::parse_chat_request(chats[i], place(file, i));
     } catch (const std::invalid_argument& error) {
-      throw verify::SpecError(error.what());
+      throw formats::FormatError(error.what());
     }
   }
   return chats;
@@ -87,8 +69,8 @@ std::vector<std::string> read_chats(const fs::path& file) {
 std::string with_thinking(const std::string& chat, bool thinking, const std::string& where) {
   auto document = model::OrderedJson::parse(chat);
   if (document.contains("enable_thinking")) {
-    throw verify::SpecError(where +
-                            ": it says \"enable_thinking\" itself, and the case \"thinking\"");
+    throw formats::FormatError(where +
+                               ": it says \"enable_thinking\" itself, and the case \"thinking\"");
   }
   document["enable_thinking"] = thinking;
   return document.dump();

@@ -7,26 +7,37 @@
 #include <string>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/spec.h"
 
 namespace octlm::experiments {
 
-// A name that stays below the spec's folder: relative, without "..". Throws verify::SpecError.
-std::string read_file_name(const verify::Reader& reader);
+struct PromptFile {
+  std::string name;            // as the spec has it: relative, without ".."
+  std::filesystem::path path;  // when it is in neither place, where it should be
+};
+// Throws formats::FormatError.
+PromptFile read_prompt_file(const formats::Reader& reader);
 
-// Where the file is; when it is in neither place, where it should be.
-std::filesystem::path prompt_file(const std::filesystem::path& spec, const std::string& name);
+// How far a spec's cases are read: the digest needs the names of their files, a run their content.
+enum class Prompts { kNamed, kRead };
 
-// For Kind::files: every file that a case names as its `chat`, or as the `file` of its `texts`.
-// Takes a spec whose cases have not been checked yet.
-std::map<std::string, std::filesystem::path> files_of_cases(const verify::Spec& spec);
+// For Kind::files, of cases that have their `file`.
+template <class Case>
+std::map<std::string, std::filesystem::path> files_of(const std::vector<Case>& cases) {
+  std::map<std::string, std::filesystem::path> files;
+  for (const Case& one : cases) {
+    if (one.file) files[one.file->name] = one.file->path;
+  }
+  return files;
+}
 
-// The texts of a .jsonl file: a JSON string on each line. Throws verify::SpecError.
+// The texts of a .jsonl file: a JSON string on each line. Throws formats::FormatError.
 std::vector<std::string> read_texts(const std::filesystem::path& file);
 // The chats of a .json file (one) or a .jsonl file (one on each line), as JSON objects. The order
-// of keys is kept: templates print it. Throws verify::SpecError.
+// of keys is kept: templates print it. Throws formats::FormatError.
 std::vector<std::string> read_chats(const std::filesystem::path& file);
-// The chat with `enable_thinking`. Throws verify::SpecError, which starts with `where`, when it has
+// The chat with `enable_thinking`. Throws formats::FormatError, beginning with `where`, when it has
 // it already.
 std::string with_thinking(const std::string& chat, bool thinking, const std::string& where);
 

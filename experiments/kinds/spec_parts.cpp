@@ -5,13 +5,11 @@
 #include <set>
 #include <utility>
 
-#include "experiments/kinds/prompt_files.h"
-
 namespace octlm::experiments {
 namespace {
 
-using verify::ObjectReader;
-using verify::Reader;
+using formats::ObjectReader;
+using formats::Reader;
 
 bool is_hex(const std::string& text, std::size_t digits) {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -47,42 +45,43 @@ std::vector<reference::Path> read_paths(const Reader& reader) {
   std::vector<reference::Path> paths;
   std::vector<std::string> texts;
   for (const Reader& item : reader.non_empty_array()) {
-    try {
-      paths.push_back(reference::Path::parse(item.string()));
-    } catch (const std::invalid_argument& error) {
-      item.fail(error.what());
-    }
+    paths.push_back(read_path(item));
     texts.push_back(paths.back().text());
   }
   refuse_repetition(reader, texts);
   return paths;
 }
 
-std::string read_one_chat(const std::string& spec, ObjectReader& members) {
-  const Reader name = members.required("chat");
-  const auto file = prompt_file(spec, read_file_name(name));
-  auto chats = read_chats(file);
+std::string one_chat(const Reader& name, const PromptFile& file,
+                     const std::optional<bool>& thinking) {
+  auto chats = read_chats(file.path);
   if (chats.size() != 1)
     name.fail("holds " + std::to_string(chats.size()) + " chats, and a case here is one sequence");
-  if (const auto thinking = members.optional("thinking")) {
-    return with_thinking(chats[0], thinking->boolean(), file.string());
-  }
+  if (thinking) return with_thinking(chats[0], *thinking, file.path.string());
   return std::move(chats[0]);
 }
 
-TokenCase read_token_case(const Reader& item, ObjectReader& members) {
+void read_chat(const Reader& name, ObjectReader& members, Prompts prompts, TokenCase& token_case) {
+  token_case.file = read_prompt_file(name);
+  std::optional<bool> thinking;
+  if (const auto given = members.optional("thinking")) thinking = given->boolean();
+  if (prompts == Prompts::kRead) token_case.chat = one_chat(name, *token_case.file, thinking);
+}
+
+TokenCase read_token_case(ObjectReader& members, Prompts prompts) {
   TokenCase token_case;
   token_case.name = members.required("name").non_empty_string();
-  if (item.raw().contains("chat")) token_case.chat = read_one_chat(item.file(), members);
+  const auto chat = members.optional("chat");
+  if (chat) read_chat(*chat, members, prompts, token_case);
   if (const auto text = members.optional("text")) {
-    token_case.text = token_case.chat ? text->non_empty_string() : text->string();
+    token_case.text = chat ? text->non_empty_string() : text->string();
   }
   if (const auto ids = members.optional("token_ids")) {
     token_case.token_ids = read_token_ids(*ids);
-  } else if (!token_case.chat && token_case.text.empty()) {
+  } else if (!chat && token_case.text.empty()) {
     members.required("token_ids");
   }
-  if (token_case.chat) return token_case;  // a chat is always native
+  if (chat) return token_case;  // a chat is always native
   if (const auto mode = members.optional("mode")) {
     token_case.mode = mode->one_of({"literal", "native"});
     if (token_case.text.empty())
@@ -116,6 +115,14 @@ ModelReference read_model(const Reader& reader) {
 
 std::vector<std::string> read_devices(const Reader& reader) { return read_names(reader, kDevices); }
 
+reference::Path read_path(const Reader& reader) {
+  try {
+    return reference::Path::parse(reader.string());
+  } catch (const std::invalid_argument& error) {
+    reader.fail(error.what());
+  }
+}
+
 SubjectPart read_subject(const Reader& reader) {
   SubjectPart subject;
   reader.object([&](ObjectReader& members) {
@@ -147,18 +154,22 @@ std::vector<std::int32_t> read_token_ids(const Reader& reader) {
   return ids;
 }
 
-std::vector<TokenCase> read_token_cases(const Reader& reader) {
+std::vector<TokenCase> read_token_cases(const Reader& reader, Prompts prompts) {
   std::vector<TokenCase> cases;
   std::set<std::string> names;
   for (const Reader& item : reader.non_empty_array()) {
     item.object([&](ObjectReader& members) {
-      TokenCase token_case = read_token_case(item, members);
+      TokenCase token_case = read_token_case(members, prompts);
       if (!names.insert(token_case.name).second)
         members.required("name").fail("another case has this name");
       cases.push_back(std::move(token_case));
     });
   }
   return cases;
+}
+
+std::map<std::string, std::filesystem::path> files_of_token_cases(const verify::Spec& spec) {
+  return files_of(read_token_cases(spec.part("cases"), Prompts::kNamed));
 }
 
 const std::vector<std::string>& fault_names() {

@@ -5,16 +5,17 @@
 #include <gtest/gtest.h>
 
 #include "experiments/kinds/kinds.h"
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
+#include "verify/runner.h"
+#include "formats/error.h"
 
 namespace octlm::experiments {
 namespace {
 
 TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
-  const auto table = verify::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
+  const auto table = formats::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
                                          "spec_variants.json");
-  const Environment environment;
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   int read = 0;
   for (const auto& variant : table["variants"]) {
     if (variant["level"] != "kind") continue;
@@ -22,9 +23,8 @@ TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
     const std::string text = table["base"].patch(variant["patch"]).dump();
     std::string refusal;
     try {
-      const auto spec = verify::parse_spec(text, "spec.json", kinds);
-      (void)verify::find_kind(spec.kind, kinds, "spec.json").read(spec);
-    } catch (const verify::SpecError& error) {
+      (void)verify::read_item(verify::parse_spec(text, "spec.json", kinds), kinds);
+    } catch (const formats::FormatError& error) {
       refusal = error.what();
     }
     EXPECT_EQ(refusal.empty(), variant["valid"].get<bool>()) << name << ": " << refusal;

@@ -2,11 +2,10 @@
 // control token that the template did not write? No weights are needed.
 #pragma once
 
-#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-verify::Kind template_parity(const Environment& environment);
+verify::Kind template_parity();
 
 }  // namespace octlm::experiments

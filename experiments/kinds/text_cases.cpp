@@ -4,27 +4,33 @@
 #include <set>
 #include <utility>
 
-#include "experiments/kinds/prompt_files.h"
 #include "experiments/kinds/spec_parts.h"
 
 namespace octlm::experiments {
 namespace {
 
-using verify::ObjectReader;
-using verify::Reader;
+using formats::ObjectReader;
+using formats::Reader;
 
 void read_stated_ids(ObjectReader& members, TextCase& text_case) {
   if (const auto ids = members.optional("token_ids")) text_case.stated_ids = read_token_ids(*ids);
 }
 
-void read_chat(const verify::Spec& spec, ObjectReader& members, TextCase& text_case) {
-  text_case.path = "chat";
-  const auto file = prompt_file(spec.file, read_file_name(members.required("chat")));
-  auto chats = read_chats(file);
-  if (const auto thinking = members.optional("thinking")) {
-    const bool on = thinking->boolean();
-    for (std::string& chat : chats) chat = with_thinking(chat, on, file.string());
+std::vector<std::string> chats_of(const PromptFile& file, const std::optional<bool>& thinking) {
+  auto chats = read_chats(file.path);
+  if (thinking) {
+    for (std::string& chat : chats) chat = with_thinking(chat, *thinking, file.path.string());
   }
+  return chats;
+}
+
+void read_chat(ObjectReader& members, Prompts prompts, TextCase& text_case) {
+  text_case.path = "chat";
+  text_case.file = read_prompt_file(members.required("chat"));
+  std::optional<bool> thinking;
+  if (const auto given = members.optional("thinking")) thinking = given->boolean();
+  std::vector<std::string> chats;
+  if (prompts == Prompts::kRead) chats = chats_of(*text_case.file, thinking);
   if (const auto text = members.optional("text")) text_case.stated_text = text->non_empty_string();
   read_stated_ids(members, text_case);
   if (chats.size() > 1 && (text_case.stated_text || !text_case.stated_ids.empty())) {
@@ -33,7 +39,7 @@ void read_chat(const verify::Spec& spec, ObjectReader& members, TextCase& text_c
   text_case.source = std::move(chats);
 }
 
-void read_text(const verify::Spec& spec, ObjectReader& members, TextCase& text_case) {
+void read_text(ObjectReader& members, TextCase& text_case) {
   text_case.path = members.required("mode").one_of({"literal", "native"});
   if (const auto text = members.optional("text")) {
     text_case.source = text->string();
@@ -42,7 +48,8 @@ void read_text(const verify::Spec& spec, ObjectReader& members, TextCase& text_c
   }
   members.required("texts").object([&](ObjectReader& texts) {
     if (const auto file = texts.optional("file")) {
-      text_case.source = prompt_file(spec.file, read_file_name(*file));
+      text_case.file = read_prompt_file(*file);
+      text_case.source = text_case.file->path;
     } else {
       text_case.source = read_text_set(texts);
     }
@@ -78,22 +85,22 @@ std::vector<TextCase> read_cases(const verify::Spec& spec, const ReadCase& read)
 
 }  // namespace
 
-std::vector<TextCase> read_text_cases(const verify::Spec& spec) {
+std::vector<TextCase> read_text_cases(const verify::Spec& spec, Prompts prompts) {
   return read_cases(spec, [&](const Reader& item, ObjectReader& members, TextCase& text_case) {
     const auto has = [&](const char* key) { return item.raw().contains(key); };
     if (has("chat")) {
-      read_chat(spec, members, text_case);
+      read_chat(members, prompts, text_case);
     } else if (has("text") || has("texts") || has("mode")) {
-      read_text(spec, members, text_case);
+      read_text(members, text_case);
     } else {
       read_ids(members, text_case);
     }
   });
 }
 
-std::vector<TextCase> read_chat_cases(const verify::Spec& spec) {
+std::vector<TextCase> read_chat_cases(const verify::Spec& spec, Prompts prompts) {
   return read_cases(spec, [&](const Reader&, ObjectReader& members, TextCase& text_case) {
-    read_chat(spec, members, text_case);
+    read_chat(members, prompts, text_case);
   });
 }
 

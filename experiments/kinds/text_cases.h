@@ -7,7 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "experiments/kinds/prompt_files.h"
 #include "experiments/kinds/text_sets.h"
+#include "formats/error.h"
 #include "verify/spec.h"
 
 namespace octlm::experiments {
@@ -19,6 +21,7 @@ namespace octlm::experiments {
 struct TextCase {
   std::string name;
   std::string path;
+  std::optional<PromptFile> file;  // of texts or chats
   // One text, a file of texts, texts made by a rule; one list of ids, ids made by a rule; chats.
   std::variant<std::string, std::filesystem::path, TextSet, TokenIds, IdSet,
                std::vector<std::string>>
@@ -31,9 +34,9 @@ struct TextCase {
 // [{"name", "mode", "texts": {"file"} | {"set", ...}}]
 // [{"name", "token_ids"} or {"name", "ids": {"set", ...}}]
 // [{"name", "chat": FILE, "thinking"?, "text"?, "token_ids"?}]
-// Throws verify::SpecError.
-std::vector<TextCase> read_text_cases(const verify::Spec& spec);
+// Throws formats::FormatError.
+std::vector<TextCase> read_text_cases(const verify::Spec& spec, Prompts prompts = Prompts::kRead);
 // Those with a `chat` alone.
-std::vector<TextCase> read_chat_cases(const verify::Spec& spec);
+std::vector<TextCase> read_chat_cases(const verify::Spec& spec, Prompts prompts = Prompts::kRead);
 
 }  // namespace octlm::experiments

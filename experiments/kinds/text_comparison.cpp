@@ -59,6 +59,23 @@ nlohmann::json side_json(const reference::EngineDescription& description) {
 
 }  // namespace
 
+const std::vector<verify::MetricDefinition>& text_metrics() {
+  using Type = verify::MetricDefinition::Type;
+  using Better = verify::MetricDefinition::Better;
+  static const std::vector<verify::MetricDefinition> definitions = {
+      {kIds, "lists of ids equal to the reference's and to those that the spec states", "lists",
+       Type::kAgreement, Better::kHigher},
+      {kText, "texts equal to the reference's: of ids, and of chats", "texts", Type::kAgreement,
+       Better::kHigher},
+      {kRoundtrip, "texts that their literal ids give back byte for byte", "texts",
+       Type::kAgreement, Better::kHigher},
+      {kOffsets, "texts of which every id stands for the same characters", "texts",
+       Type::kAgreement, Better::kHigher},
+      {kControl, "ids of added tokens that no template wrote", "ids"},
+  };
+  return definitions;
+}
+
 // An item that was given, for the record of a difference.
 struct TextComparison::Seen {
   std::int64_t index = 0;                // of all that the case gives

@@ -5,9 +5,8 @@
 //   ids_equal@1               lists of ids that equal the reference's, and what the spec states; a
 //                             chat's by origin, and again as Transformers makes them
 //   text_equal@1              texts that equal the reference's: of ids, decoded whole, without
-//   special
-//                             tokens and one by one; of a chat, its rendering, and what the spec
-//                             states
+//                             special tokens and one by one; of a chat, its rendering, and what
+//                             the spec states
 //   offsets_equal@1           literal texts whose ids stand for the same characters
 //   roundtrip_equal@1         texts that their literal ids give back byte for byte
 //   control_ids_from_text@1   ids of control tokens that nobody's template wrote
@@ -23,11 +22,14 @@
 #include <vector>
 
 #include "experiments/kinds/text_sets.h"
-#include "reference/sha256.h"
+#include "formats/sha256.h"
+#include "reference/request.h"
 #include "reference/text_engine.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
+
+const std::vector<verify::MetricDefinition>& text_metrics();
 
 class TextComparison {
  public:
@@ -69,7 +71,7 @@ class TextComparison {
   std::set<std::int32_t> control_ids_;  // the reference's
   verify::MetricValues metrics_;
   nlohmann::json differences_ = nlohmann::json::object();  // metric -> the first one
-  reference::Sha256 items_, ids_;  // of what was given; of the subject's ids
+  formats::Sha256 items_, ids_;  // of what was given; of the subject's ids
   std::int64_t given_ = 0, refused_by_both_ = 0, origin_unknown_ = 0;
   double subject_seconds_ = 0, reference_seconds_ = 0;
 };

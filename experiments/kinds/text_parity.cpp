@@ -1,36 +1,27 @@
 #include "experiments/kinds/text_parity.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "experiments/engines/checkpoint_store.h"
+#include "experiments/kinds/model_experiment.h"
 #include "experiments/kinds/prompt_files.h"
-#include "experiments/kinds/spec_parts.h"
+#include "experiments/kinds/sides.h"
 #include "experiments/kinds/text_comparison.h"
 
 namespace octlm::experiments {
 namespace {
 
-using verify::ObjectReader;
+using formats::ObjectReader;
 
-std::string read_engine(const verify::Reader& reader, const char* name) {
+std::string read_engine(const formats::Reader& reader, const char* name) {
   std::string engine;
   reader.object([&](ObjectReader& members) { engine = members.required("engine").one_of({name}); });
   return engine;
 }
 
-nlohmann::json identity_of(const reference::TextEngine& engine) {
-  const auto description = engine.description();
-  return {{"engine", description.engine},
-          {"version", description.version},
-          {"settings", description.settings}};
-}
-
-class TextParity final : public verify::Experiment {
+class TextParity final : public ModelExperiment {
  public:
-  TextParity(const verify::Spec& spec, std::vector<TextCase> cases, const Environment& environment)
-      : environment_(environment),
-        model_(read_model(spec.part("model"))),
+  TextParity(const verify::Spec& spec, std::vector<TextCase> cases)
+      : model_(read_model(spec.part("model"))),
         reference_engine_(read_engine(spec.part("reference"), "transformers")),
         subject_engine_(read_engine(spec.part("subject"), "octlm")),
         cases_(std::move(cases)) {}
@@ -42,31 +33,29 @@ class TextParity final : public verify::Experiment {
     return keys;
   }
 
-  std::optional<verify::NotRun> prepare(const std::string&) override {
-    auto found = environment_.find_checkpoint(model_);
-    if (auto* absent = std::get_if<verify::NotRun>(&found)) return *absent;
-    const auto folder = std::get<CheckpointFolder>(found).path;
-    auto subject = environment_.open_text_subject({.engine = subject_engine_, .folder = folder});
-    if (auto* absent = std::get_if<verify::NotRun>(&subject)) return *absent;
-    require_files(folder, model_);
-    auto reference =
-        environment_.open_text_reference({.engine = reference_engine_, .folder = folder});
-    if (auto* absent = std::get_if<verify::NotRun>(&reference)) return *absent;
-    subject_ = std::move(std::get<std::unique_ptr<reference::TextEngine>>(subject));
-    reference_ = std::move(std::get<std::unique_ptr<reference::TextEngine>>(reference));
-    checkpoint_ = checkpoint_identity(folder, model_);
-    return std::nullopt;
-  }
+  const ModelReference& model() const override { return model_; }
+  Work work() const override { return {.python = true}; }
+  const TextCase& text_case(std::size_t index) const { return cases_[index]; }
 
-  nlohmann::json identity() const override {
-    return {{"checkpoint", checkpoint_},
-            {"subject", identity_of(*subject_)},
-            {"reference", identity_of(*reference_)}};
-  }
+ protected:
+  verify::Opened open_on(const std::string& device, const Environment& environment) const override;
 
-  verify::Outcome compare(const verify::ComparisonKey& key) override {
-    const TextCase& text_case = *std::ranges::find(cases_, key.case_name, &TextCase::name);
-    TextComparison comparison(*subject_, *reference_);
+ private:
+  ModelReference model_;
+  std::string reference_engine_, subject_engine_;
+  std::vector<TextCase> cases_;
+};
+
+class TextParitySession final : public verify::Session {
+ public:
+  TextParitySession(const TextParity& experiment, Sides<reference::TextEngine> sides)
+      : experiment_(experiment), sides_(std::move(sides)) {}
+
+  nlohmann::json identity() const override { return sides_.identity(); }
+
+  verify::Outcome compare(std::size_t index) override {
+    const TextCase& text_case = experiment_.text_case(index);
+    TextComparison comparison(*sides_.subject, *sides_.reference);
     if (text_case.path == "chat") {
       render(comparison, text_case);
     } else if (text_case.path == "decode") {
@@ -75,13 +64,8 @@ class TextParity final : public verify::Experiment {
       encode(comparison, text_case);
     }
     auto measurement = comparison.finish();
-    measurement.record["model"] = model_.id;
+    measurement.record["model"] = experiment_.model().id;
     return measurement;
-  }
-
-  void release() override {
-    subject_.reset();
-    reference_.reset();
   }
 
  private:
@@ -107,20 +91,33 @@ class TextParity final : public verify::Experiment {
                       text_case.stated_text.value_or(""), text_case.stated_ids);
   }
 
-  const Environment& environment_;
-  ModelReference model_;
-  std::string reference_engine_, subject_engine_;
-  std::vector<TextCase> cases_;
-  std::unique_ptr<reference::TextEngine> subject_, reference_;
-  nlohmann::json checkpoint_;
+  const TextParity& experiment_;
+  Sides<reference::TextEngine> sides_;
 };
+
+verify::Opened TextParity::open_on(const std::string&, const Environment& environment) const {
+  auto sides = open_sides<reference::TextEngine>(
+      environment,
+      {.model = model_,
+       .subject =
+           [&](const std::filesystem::path& folder) {
+             return environment.open_text_subject({.engine = subject_engine_, .folder = folder});
+           },
+       .reference =
+           [&](const std::filesystem::path& folder) {
+             return environment.open_text_reference(
+                 {.engine = reference_engine_, .folder = folder});
+           }});
+  if (auto* absent = std::get_if<verify::NotRun>(&sides)) return std::move(*absent);
+  return std::make_unique<TextParitySession>(
+      *this, std::get<Sides<reference::TextEngine>>(std::move(sides)));
+}
 
 }  // namespace
 
 std::unique_ptr<verify::Experiment> make_text_parity(const verify::Spec& spec,
-                                                     std::vector<TextCase> cases,
-                                                     const Environment& environment) {
-  return std::make_unique<TextParity>(spec, std::move(cases), environment);
+                                                     std::vector<TextCase> cases) {
+  return std::make_unique<TextParity>(spec, std::move(cases));
 }
 
 }  // namespace octlm::experiments

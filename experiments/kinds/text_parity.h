@@ -5,15 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/engines/environment.h"
 #include "experiments/kinds/text_cases.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-// REQUIRES: environment outlives the experiment.
 std::unique_ptr<verify::Experiment> make_text_parity(const verify::Spec& spec,
-                                                     std::vector<TextCase> cases,
-                                                     const Environment& environment);
+                                                     std::vector<TextCase> cases);
 
 }  // namespace octlm::experiments

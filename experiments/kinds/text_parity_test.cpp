@@ -5,6 +5,7 @@
 
 #include "experiments/kinds/kinds.h"
 #include "experiments/testing/fake_text_machine.h"
+#include "formats/error.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {
@@ -17,17 +18,21 @@ using ::testing::HasSubstr;
 using verify::Verdict;
 
 const char* kTokenizerParity = R"({
-  "schema": 1, "id": "EXP-900", "title": "t", "kind": "tokenizer_parity", "tags": [], "question": "q", "prediction": "p",
+  "schema": 1, "id": "EXP-900", "title": "t", "kind": "tokenizer_parity", "tags": [],
+  "question": "q", "prediction": "p",
   "model": {"id": "fake"}, "reference": {"engine": "transformers"}, "subject": {"engine": "octlm"},
   "cases": [
     {"name": "stated", "mode": "literal", "text": "a <s>", "token_ids": [97, 32, 60, 115, 62]},
     {"name": "native", "mode": "native", "text": "a <s>", "token_ids": [97, 32, 256]},
     {"name": "file", "mode": "literal", "texts": {"file": "texts.jsonl"}},
-    {"name": "random", "mode": "literal", "texts": {"set": "random_texts@1", "count": 9000, "seed": 3}},
+    {"name": "random", "mode": "literal",
+     "texts": {"set": "random_texts@1", "count": 9000, "seed": 3}},
     {"name": "ids", "token_ids": [104, 256, 105]},
-    {"name": "random ids", "ids": {"set": "random_ids@1", "count": 50, "seed": 4, "from": 0, "below": 300}},
+    {"name": "random ids",
+     "ids": {"set": "random_ids@1", "count": 50, "seed": 4, "from": 0, "below": 300}},
     {"name": "chats", "chat": "chats.jsonl"},
-    {"name": "a chat", "chat": "chat.json", "thinking": true, "text": "<s>hi</s>", "token_ids": [256, 104, 105, 257]}],
+    {"name": "a chat", "chat": "chat.json", "thinking": true, "text": "<s>hi</s>",
+     "token_ids": [256, 104, 105, 257]}],
   "criteria": [
     {"metric": "ids_equal@1", "equals": 1, "when": {"path": "literal"}},
     {"metric": "ids_equal@1", "equals": 1, "when": {"path": "native"}},
@@ -40,7 +45,8 @@ const char* kTokenizerParity = R"({
   "stop_rule": "s"})";
 
 const char* kTemplateParity = R"({
-  "schema": 1, "id": "EXP-901", "title": "t", "kind": "template_parity", "tags": [], "question": "q", "prediction": "p",
+  "schema": 1, "id": "EXP-901", "title": "t", "kind": "template_parity", "tags": [],
+  "question": "q", "prediction": "p",
   "model": {"id": "fake"}, "reference": {"engine": "transformers"}, "subject": {"engine": "octlm"},
   "cases": [{"name": "chats", "chat": "chats.jsonl"}],
   "criteria": [{"metric": "ids_equal@1", "equals": 1}, {"metric": "text_equal@1", "equals": 1},
@@ -49,14 +55,14 @@ const char* kTemplateParity = R"({
 
 verify::RunResult run(FakeTextMachine& machine, const std::string& spec_text) {
   const Environment environment = machine.environment();
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   std::vector<verify::RunItem> items;
-  auto spec = verify::parse_spec(spec_text, machine.folder.path() / "EXP-900.json", kinds);
-  auto experiment = verify::find_kind(spec.kind, kinds, "").read(spec);
-  items.push_back({std::move(spec), std::move(experiment)});
+  items.push_back(verify::read_item(
+      verify::parse_spec(spec_text, machine.folder.path() / "EXP-900.json", kinds), kinds));
   TemporaryFolder reports;
   verify::RunOptions options;
   options.reports = reports.path();
+  options.host = &environment;
   return verify::run(options, items);
 }
 
@@ -209,8 +215,7 @@ TEST(TokenizerParity, WithoutTokenizerOrReferenceNothingPasses) {
 
 TEST(TokenizerParity, APromptFileIsPartOfTheDigest) {
   FakeTextMachine machine;
-  const Environment environment = machine.environment();
-  const auto kinds = all_kinds(environment);
+  const auto kinds = all_kinds();
   const auto digest = [&] {
     return verify::parse_spec(kTokenizerParity, machine.folder.path() / "s.json", kinds).sha256;
   };
@@ -304,7 +309,7 @@ TEST(TextParity, ReadsItsPartsStrictly) {
     try {
       run(machine, text);
       ADD_FAILURE() << "accepted " << item.to;
-    } catch (const verify::SpecError& error) {
+    } catch (const formats::FormatError& error) {
       EXPECT_THAT(error.what(), HasSubstr(item.says));
     }
   }

@@ -4,6 +4,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "formats/utf8.h"
+
 namespace octlm::experiments {
 namespace {
 
@@ -43,14 +45,9 @@ class Draw {
 };
 
 std::string utf8(std::uint32_t c) {
-  const auto byte = [](std::uint32_t value) { return static_cast<char>(value); };
-  if (c < 0x80) return {byte(c)};
-  if (c < 0x800) return {byte(0xc0 | c >> 6), byte(0x80 | (c & 0x3f))};
-  if (c < 0x10000) {
-    return {byte(0xe0 | c >> 12), byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f))};
-  }
-  return {byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 0x3f)), byte(0x80 | (c >> 6 & 0x3f)),
-          byte(0x80 | (c & 0x3f))};
+  std::string text;
+  formats::append_utf8(text, c);
+  return text;
 }
 
 bool is_surrogate(std::uint32_t c) { return c >= 0xd800 && c < 0xe000; }
@@ -64,27 +61,34 @@ struct Group {
 // clang-format off
 const std::vector<Group>& groups() {
   static const std::vector<Group> all = {
-      {20, {"a", "b", "c", "d", "e", "i", "o", "r", "s", "t", "u", "v", "l", "m", "A", "B", "S", "T", "é", "ß", "ſ", "ñ",
-            "İ", "ı", "Å", "ﬁ", "日", "本", "语", "が", "한", "П", "ж", "ش", "א", "क"}},
-      {8, {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "²", "½", "٣", "Ⅷ", "一", "𝟛", "\U00011de3", "\U00016ff4"}},
-      {16, {" ", " ", " ", "  ", "   ", "\t", "\n", "\n\n", "\r", "\r\n", "\v", "\f", "\u0085", "\u00a0", "\u1680",
-            "\u180e", "\u2003", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000", "\u200b", "\ufeff"}},
-      {7, {"\u0300", "\u0301", "\u0308", "\u0323", "\u0327", "\u0338", "\u0344", "\u0345", "\u05b0", "\u064b", "\u093c",
-           "\u0f71", "\u0f72", "\u1ab0", "\u1acf", "\u20e3", "\u3099", "\ufe0f", "\U0001d165", "\U0001e8d0",
-           "\U00011938", "\U00010eac"}},
-      {10, {".", ",", ";", ":", "!", "?", "-", "_", "/", "\\", "(", ")", "[", "]", "{", "}", "<", ">", "|", "@", "#", "$",
-            "%", "^", "&", "*", "+", "=", "~", "`", "\"", "'", "’", "“", "”", "…", "—", "。", "、", "！", "\x01", "\x1f",
-            "\x7f", "\u00ad"}},
+      {20, {"a", "b", "c", "d", "e", "i", "o", "r", "s", "t", "u", "v", "l", "m", "A", "B", "S",
+            "T", "é", "ß", "ſ", "ñ", "İ", "ı", "Å", "ﬁ", "日", "本", "语", "が", "한", "П", "ж", "ش",
+            "א", "क"}},
+      {8, {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "²", "½", "٣", "Ⅷ", "一", "𝟛",
+           "\U00011de3", "\U00016ff4"}},
+      {16, {" ", " ", " ", "  ", "   ", "\t", "\n", "\n\n", "\r", "\r\n", "\v", "\f", "\u0085",
+            "\u00a0", "\u1680", "\u180e", "\u2003", "\u2028", "\u2029", "\u202f", "\u205f",
+            "\u3000", "\u200b", "\ufeff"}},
+      {7, {"\u0300", "\u0301", "\u0308", "\u0323", "\u0327", "\u0338", "\u0344", "\u0345", "\u05b0",
+           "\u064b", "\u093c", "\u0f71", "\u0f72", "\u1ab0", "\u1acf", "\u20e3", "\u3099", "\ufe0f",
+           "\U0001d165", "\U0001e8d0", "\U00011938", "\U00010eac"}},
+      {10, {".", ",", ";", ":", "!", "?", "-", "_", "/", "\\", "(", ")", "[", "]", "{", "}", "<",
+            ">", "|", "@", "#", "$", "%", "^", "&", "*", "+", "=", "~", "`", "\"", "'", "’", "“",
+            "”", "…", "—", "。", "、", "！", "\x01", "\x1f", "\x7f", "\u00ad"}},
       {3, {"🙂", "👍🏽", "👨\u200d👩\u200d👧", "🇩🇪", "❤\ufe0f", "1\ufe0f\u20e3", "\U0001fae8"}},
       {2, {"\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069", "\u061c"}},
-      {6, {"'s", "'S", "'t", "'re", "'RE", "'vE", "'m", "'ll", "'lL", "'d", "'ſ", "'l", "''s", "’s", " 's"}},
-      {5, {"<|im_start|>", "<|im_end|>", "<|endoftext|>", "<think>", "</think>", "<tool_call>", "</tool_response>",
-           "<|im_", "|>", "<|begin_of_text|>", "<repo_name>", "<file_sep>", "<jupyter_code>"}},
-      {4, {"\u1100", "\u1161", "\u11a8", "\uac00", "\uac01", "\u1112", "\u1175", "\u11c2", "\u11a7"}},
-      {3, {"\u0958", "\u212b", "\u2126", "\u1e9b\u0323", "\u0344", "\u0f73", "\u2adc", "\uf900", "\U0002f800", "\u1026",
-           "\U0001109a", "\U0001134b", "\u09c7\u09be", "\U00011935\U00011930", "\U00016d67\U00016d67"}},
-      {8, {"robot", "the", "key", "tokenizer", "antidisestablishmentarianism", "return", "日本語", "Привет", "Việt",
-           "brutalist", " xylophone"}}};
+      {6, {"'s", "'S", "'t", "'re", "'RE", "'vE", "'m", "'ll", "'lL", "'d", "'ſ", "'l", "''s", "’s",
+           " 's"}},
+      {5, {"<|im_start|>", "<|im_end|>", "<|endoftext|>", "<think>", "</think>", "<tool_call>",
+           "</tool_response>", "<|im_", "|>", "<|begin_of_text|>", "<repo_name>", "<file_sep>",
+           "<jupyter_code>"}},
+      {4, {"\u1100", "\u1161", "\u11a8", "\uac00", "\uac01", "\u1112", "\u1175", "\u11c2",
+           "\u11a7"}},
+      {3, {"\u0958", "\u212b", "\u2126", "\u1e9b\u0323", "\u0344", "\u0f73", "\u2adc", "\uf900",
+           "\U0002f800", "\u1026", "\U0001109a", "\U0001134b", "\u09c7\u09be",
+           "\U00011935\U00011930", "\U00016d67\U00016d67"}},
+      {8, {"robot", "the", "key", "tokenizer", "antidisestablishmentarianism", "return", "日本語",
+           "Привет", "Việt", "brutalist", " xylophone"}}};
   return all;
 }
 // clang-format on
@@ -145,7 +149,7 @@ void long_words(Blocks& blocks) {
 
 }  // namespace
 
-TextSet read_text_set(verify::ObjectReader& members) {
+TextSet read_text_set(formats::ObjectReader& members) {
   TextSet set;
   set.name = members.required("set").one_of(
       {"code_points@1", "code_points_in_context@1", "long_words@1", "random_texts@1"});
@@ -155,9 +159,9 @@ TextSet read_text_set(verify::ObjectReader& members) {
   return set;
 }
 
-IdSet read_id_set(const verify::Reader& reader) {
+IdSet read_id_set(const formats::Reader& reader) {
   IdSet set;
-  reader.object([&](verify::ObjectReader& members) {
+  reader.object([&](formats::ObjectReader& members) {
     constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
     set.name = members.required("set").one_of({"random_ids@1"});
     set.count = members.required("count").integer(1, 100'000'000);

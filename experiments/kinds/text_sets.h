@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/strict_json.h"
+#include "formats/json_reader.h"
 
 namespace octlm::experiments {
 
@@ -29,10 +29,10 @@ struct IdSet {
 };
 
 // {"set": "code_points@1" | "code_points_in_context@1" | "long_words@1"} or
-// {"set": "random_texts@1", "count", "seed"}. Throws verify::SpecError.
-TextSet read_text_set(verify::ObjectReader& members);
+// {"set": "random_texts@1", "count", "seed"}. Throws formats::FormatError.
+TextSet read_text_set(formats::ObjectReader& members);
 // {"set": "random_ids@1", "count", "seed", "from", "below"}
-IdSet read_id_set(const verify::Reader& reader);
+IdSet read_id_set(const formats::Reader& reader);
 
 // Blocks of a bounded size, in order; each is valid during its call.
 void for_each_block(const TextSet& set,

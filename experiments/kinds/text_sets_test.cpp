@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <set>
 
-#include "reference/sha256.h"
-#include "verify/utf8.h"
+#include "formats/sha256.h"
+#include "formats/utf8.h"
+#include "reference/request.h"
 
 namespace octlm::experiments {
 namespace {
@@ -21,7 +22,7 @@ std::vector<std::string> all_of(const TextSet& set) {
 }
 
 std::string digest(const std::vector<std::string>& texts) {
-  reference::Sha256 hash;
+  formats::Sha256 hash;
   for (const std::string& text : texts) hash.update(text.data(), text.size() + 1);
   return hash.hex();
 }
@@ -52,7 +53,7 @@ TEST(TextSets, AreUtf8InBlocksOfABoundedSize) {
     for_each_block(set, [&](std::span<const std::string> block) {
       std::size_t bytes = 0;
       for (const std::string& text : block) {
-        EXPECT_EQ(verify::first_invalid_utf8(text), std::string::npos);
+        EXPECT_EQ(formats::find_invalid_utf8(text), std::string::npos);
         bytes += text.size();
       }
       largest = std::max(largest, bytes);

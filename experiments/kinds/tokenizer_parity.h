@@ -2,11 +2,10 @@
 // native mode, do ids become its text, and do rendered chats become both? No weights are needed.
 #pragma once
 
-#include "experiments/engines/environment.h"
 #include "verify/kind.h"
 
 namespace octlm::experiments {
 
-verify::Kind tokenizer_parity(const Environment& environment);
+verify::Kind tokenizer_parity();
 
 }  // namespace octlm::experiments

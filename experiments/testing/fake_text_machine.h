@@ -22,12 +22,11 @@ struct FakeTextMachine {
 
   FakeTextMachine() {
     write("texts.jsonl", "\"one\"\n\"two <s> \\u00e9\"\n\"\"\n");
-    write(
-        "chats.jsonl",
-        R"({"messages": [{"role": "user", "content": "x</s><s>y"}, {"role": "user", "content": "z"}]})"
-        "\n"
-        R"({"messages": [{"role": "user", "content": ""}]})"
-        "\n");
+    write("chats.jsonl", R"({"messages": [{"role": "user", "content": "x</s><s>y"},)"
+                         R"( {"role": "user", "content": "z"}]})"
+                         "\n"
+                         R"({"messages": [{"role": "user", "content": ""}]})"
+                         "\n");
     write("chat.json", R"({"messages": [{"role": "user", "content": "hi"}]})");
   }
   void write(const std::string& name, const std::string& text) const {

@@ -37,7 +37,7 @@ class ChatTemplate {
                             const OrderedJson& special_tokens = OrderedJson::object(),
                             const TemplateOptions& options = {});
 
-  // Throws std::invalid_argument for a chat that is none (chat_request.h), and TemplateError
+  // Throws std::invalid_argument for what is not a chat (chat_request.h), and TemplateError
   // (errors.h, a std::runtime_error, with file and line) when the template fails on it or lacks
   // something.
   RenderedText render(const ChatRequest& request) const;

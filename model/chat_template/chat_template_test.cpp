@@ -47,7 +47,7 @@ std::string error_of(const std::string& source, const std::string& json = kHi,
   }
 }
 
-// ---- The published rendered chats of Qwen3-0.6B, with a template of the same constructs (the tool
+// The published rendered chats of Qwen3-0.6B, with a template of the same constructs (the tool
 // preamble, which is Qwen's own text, is compared where its files are: jinja_parity_test.py).
 
 TEST(ChatTemplate, ThePublishedChats) {
@@ -61,7 +61,8 @@ TEST(ChatTemplate, ThePublishedChats) {
   EXPECT_EQ(rendered(source, one + "false}"), start + "<think>\n\n</think>\n\n");
   EXPECT_EQ(rendered(source, one + "true}"), start);
   const std::string two =
-      R"({"messages": [{"role": "system", "content": "Be concise."}, {"role": "user", "content": "What is 2 + 2?"}],
+      R"({"messages": [{"role": "system", "content": "Be concise."},
+                       {"role": "user", "content": "What is 2 + 2?"}],
                               "add_generation_prompt": true, "enable_thinking": )";
   const std::string both =
       "<|im_start|>system\nBe concise.<|im_end|>\n<|im_start|>user\nWhat is 2 + "
@@ -70,10 +71,12 @@ TEST(ChatTemplate, ThePublishedChats) {
   EXPECT_EQ(rendered(source, two + "true}"), both);
   const std::string three = rendered(source, R"json({"messages": [
       {"role": "user", "content": "Read hello.py"},
-      {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": {"name": "read_file", "arguments": {"path": "hello.py"}}}]},
+      {"role": "assistant", "content": "", "tool_calls": [{"type": "function",
+        "function": {"name": "read_file", "arguments": {"path": "hello.py"}}}]},
       {"role": "tool", "content": "print('hello')"}],
     "tools": [{"type": "function", "function": {"name": "read_file", "description": "Read a file",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}}],
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}},
+                     "required": ["path"]}}}],
     "add_generation_prompt": true, "enable_thinking": false})json");
   EXPECT_THAT(three, HasSubstr("<tools>\n{\"type\": \"function\", \"function\": {\"name\": "
                                "\"read_file\", \"description\": \"Read a file\", "
@@ -91,8 +94,6 @@ TEST(ChatTemplate, ThePublishedChats) {
                                 "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"));
 }
 
-// ---- Known faults of the field.
-
 // huggingface/transformers#37949, ggml-org/llama.cpp#13196, #14894
 TEST(ChatTemplate, ThinkingOffAddsAnEmptyThoughtOnAndUnsetDoNot) {
   const std::string source = read("reasoning.jinja");
@@ -109,12 +110,14 @@ TEST(ChatTemplate, ThinkingOffAddsAnEmptyThoughtOnAndUnsetDoNot) {
 TEST(ChatTemplate, OldReasoningGoesAndThatOfALiveToolChainStays) {
   const std::string source = read("reasoning.jinja");
   const std::string past = rendered(source, R"({"messages": [{"role": "user", "content": "q"},
-      {"role": "assistant", "content": "<think>\nA\n</think>\n\nB"}, {"role": "user", "content": "r"}]})");
+      {"role": "assistant", "content": "<think>\nA\n</think>\n\nB"},
+      {"role": "user", "content": "r"}]})");
   EXPECT_EQ(past,
             "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\nB<|im_end|>\n<|im_start|>"
             "user\nr<|im_end|>\n");
   const std::string live = rendered(source, R"({"messages": [{"role": "user", "content": "q"},
-      {"role": "assistant", "content": "<think>\nA\n</think>\n\nB", "tool_calls": [{"name": "f", "arguments": {}}]},
+      {"role": "assistant", "content": "<think>\nA\n</think>\n\nB",
+       "tool_calls": [{"name": "f", "arguments": {}}]},
       {"role": "tool", "content": "T"}]})");
   EXPECT_THAT(live, HasSubstr("<think>\nA\n</think>\n\nB\n<tool_call>"));
 }
@@ -146,8 +149,6 @@ TEST(ChatTemplate, TheGenerationPromptComesWithTheFlagAndOnlyThen) {
       testing::EndsWith("hi<|im_end|>\n<|im_start|>assistant\n"));
   EXPECT_THAT(rendered(source, kHi), testing::EndsWith("hi<|im_end|>\n"));
 }
-
-// ---- Who wrote what.
 
 // [user] around what the data wrote.
 std::string marked(const RenderedText& text) {
@@ -227,8 +228,6 @@ TEST(Origin, BlocksAndMacros) {
                     "x"),
             "<([x])>Q[X]");
 }
-
-// ---- The sandbox.
 
 TEST(Sandbox, UnderscoredNamesAndMutationAreOut) {
   EXPECT_THAT(error_of<UnsupportedError>("{{ ''.__class__.__mro__ }}"),
@@ -311,8 +310,6 @@ TEST(Sandbox, AThingThatHoldsItselfIsLetGo) {  // seen by LeakSanitizer
       kHi);
 }
 
-// ---- The chat, and where a template comes from.
-
 TEST(ChatRequest, IsReadStrictly) {
   const auto refusal = [](const std::string& text) -> std::string {
     try {
@@ -365,10 +362,10 @@ class Folder : public testing::Test {
 };
 
 TEST_F(Folder, ATemplateInTheConfigAndItsSpecialTokens) {
-  write(
-      "tokenizer_config.json",
-      R"({"chat_template": "{{ bos_token }}{{ eos_token }}{{ pad_token is defined }}", "bos_token": "<s>",
-                                     "eos_token": {"__type": "AddedToken", "content": "</s>"}, "pad_token": null, "added_tokens_decoder": {}})");
+  write("tokenizer_config.json",
+        R"({"chat_template": "{{ bos_token }}{{ eos_token }}{{ pad_token is defined }}",
+          "bos_token": "<s>", "eos_token": {"__type": "AddedToken", "content": "</s>"}, "pad_token": null,
+          "added_tokens_decoder": {}})");
   EXPECT_EQ(render(), "<s></s>False");
 }
 
@@ -400,9 +397,9 @@ TEST_F(Folder, ClassesHaveTheirTokens) {
 }
 
 TEST_F(Folder, SeveralTemplatesAreChosenFromAsTransformersDoes) {
-  write(
-      "tokenizer_config.json",
-      R"({"chat_template": [{"name": "default", "template": "d"}, {"name": "tool_use", "template": "t"}]})");
+  write("tokenizer_config.json",
+        R"({"chat_template": [{"name": "default", "template": "d"},
+                             {"name": "tool_use", "template": "t"}]})");
   EXPECT_EQ(render(), "d");
   EXPECT_EQ(render(true), "t");
   write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "r"}]})");

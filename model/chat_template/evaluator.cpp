@@ -1,6 +1,6 @@
-// Statements and macros. A block that has a scope of its own in Jinja (a loop's turn, a macro, set,
-// filter, with, generation) gets one here; `if` has none. An assignment goes into the innermost
-// scope.
+// Statements and macros. A block that has a scope of its own in Jinja (a loop's
+// iteration, a macro, set, filter, with, generation) gets one here; `if` has none. An assignment
+// goes into the innermost scope.
 #include "model/chat_template/evaluator.h"
 
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/strict_json.h"
+#include "model/checkpoint_json.h"
 #include "model/tokenizer/tokenizer_config.h"
 
 namespace octlm::model {
@@ -15,7 +15,7 @@ void add_files(const std::filesystem::path& folder, std::vector<NamedTemplate>& 
   const auto main_file = folder / "chat_template.jinja";
   if (std::filesystem::exists(main_file)) {
     templates.push_back(
-        {"default", read_small_file(main_file, kMaxTemplateBytes), main_file.string()});
+        {"default", formats::read_file(main_file, kMaxTemplateBytes), main_file.string()});
   }
   const auto more = folder / "additional_chat_templates";
   if (!std::filesystem::is_directory(more)) return;
@@ -26,7 +26,7 @@ void add_files(const std::filesystem::path& folder, std::vector<NamedTemplate>& 
   std::ranges::sort(files);
   for (const auto& file : files) {
     templates.push_back(
-        {file.stem().string(), read_small_file(file, kMaxTemplateBytes), file.string()});
+        {file.stem().string(), formats::read_file(file, kMaxTemplateBytes), file.string()});
   }
 }
 
@@ -53,7 +53,7 @@ void add_from_config(const Json& config, const std::string& where,
 }
 
 Json read_object(const std::filesystem::path& file) {
-  Json parsed = parse_strict_json(read_small_file(file, kMaxConfigBytes), file.string());
+  Json parsed = parse_checkpoint_json(formats::read_file(file, kMaxConfigBytes), file.string());
   if (!parsed.is_object()) refuse(file.string(), "expected an object");
   return parsed;
 }

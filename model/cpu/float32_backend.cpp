@@ -119,7 +119,7 @@ class Float32Backend final : public Backend {
       });
       return;
     }
-    // The last queries see the most keys: first, so that the threads end together.
+    // The last queries see the most keys: first, for load balance.
     const std::int64_t blocks = divide_up(args.seq, kernels_.query_block);
     pool_.run(blocks * args.heads, [&](std::int64_t task, int thread) {
       const std::int64_t first = (blocks - 1 - task / args.heads) * kernels_.query_block;

@@ -1,4 +1,4 @@
-// The float32 kernels of one instruction set, as a table of functions: what model/cpu/backend.cpp
+// The float32 kernels of one instruction set, as a table of functions: what float32_backend.cpp
 // calls. The sources in kernels/*.inc are compiled once per instruction set (kernels_avx512.cpp,
 // …), each into its own namespace.
 //
@@ -49,7 +49,8 @@ struct Kernels {
   // Linear, few rows: one pass over the weights as stored, shared by all rows.
   // `first` must be a multiple of 4.
   void (*linear_few_rows)(const LinearArgs&, std::int64_t first, std::int64_t count);
-  std::int64_t few_rows;  // up to here it is the quicker of the two
+  // Crossover: up to so many rows this is faster than linear_many_rows.
+  std::int64_t few_rows;
 
   // Linear, many rows: x is transposed into panels once (pack_rows, one task per vector of rows),
   // then blocks of outputs are computed with a scratch of linear_scratch_floats(rows) each. `rows`

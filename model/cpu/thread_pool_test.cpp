@@ -17,8 +17,8 @@ TEST(ThreadPool, RunsEveryTaskOnceAndShowsItsEffects) {
     ThreadPool pool(threads);
     EXPECT_EQ(pool.threads(), threads);
     for (std::int64_t count = 0; count < 200; ++count) {
-      std::vector<int> done(static_cast<std::size_t>(count),
-                            0);  // not atomic: the pool synchronises
+      // Not atomic: the pool synchronises.
+      std::vector<int> done(static_cast<std::size_t>(count), 0);
       pool.run(count, [&](std::int64_t index, int thread) {
         EXPECT_GE(thread, 0);
         EXPECT_LT(thread, threads);

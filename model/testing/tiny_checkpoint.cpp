@@ -4,8 +4,6 @@
 // trained one.
 #include "model/testing/tiny_checkpoint.h"
 
-#include <stdlib.h>
-
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -13,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "formats/safetensors.h"
 #include "model/architectures/architecture.h"
 
 namespace octlm::model::testing {
@@ -155,26 +154,15 @@ void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
   if (!file.flush()) throw std::runtime_error(path.string() + ": cannot be written");
 }
 
-// REQUIRES: names need no escaping in JSON.
 std::string safetensors_bytes(const std::map<std::string, TinyTensor>& tensors) {
-  std::string header = "{\"__metadata__\":{\"format\":\"pt\"}";
+  std::vector<formats::StoredTensor> stored;
   std::string data;
   for (const auto& [name, tensor] : tensors) {
-    std::string shape;
-    for (const std::int64_t extent : tensor.shape) {
-      shape += (shape.empty() ? "" : ",") + std::to_string(extent);
-    }
     const std::size_t begin = data.size();
     data.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
-    header += ",\"" + name + "\":{\"dtype\":\"" + stored_name(tensor.dtype) + "\",\"shape\":[" +
-              shape + "],\"data_offsets\":[" + std::to_string(begin) + "," +
-              std::to_string(data.size()) + "]}";
+    stored.push_back({name, stored_name(tensor.dtype), tensor.shape, begin, data.size()});
   }
-  header += "}";
-  header.append((8 - header.size() % 8) % 8, ' ');
-  std::string length;
-  for (int i = 0; i < 8; ++i) length += static_cast<char>(header.size() >> (8 * i) & 0xff);
-  return length + header + data;
+  return formats::safetensors_start(stored) + data;
 }
 
 }  // namespace
@@ -227,17 +215,6 @@ TinyCheckpoint make_tiny_checkpoint(const TinyOptions& options) {
     checkpoint.tensors["lm_head.weight"] = checkpoint.tensors.at("model.embed_tokens.weight");
   }
   return checkpoint;
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "octlm-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be created");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace octlm::model::testing

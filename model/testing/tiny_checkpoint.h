@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/testing/temporary_folder.h"
 #include "model/config.h"
 #include "model/tensor.h"
 
@@ -53,18 +54,6 @@ struct TinyOptions {
 
 TinyCheckpoint make_tiny_checkpoint(const TinyOptions& options);
 
-// A fresh empty folder under the system's temporary folder, removed with its contents on
-// destruction.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using formats::testing::TemporaryFolder;
 
 }  // namespace octlm::model::testing

@@ -3,25 +3,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "formats/utf8.h"
 #include "model/tokenizer/unicode_classes.h"
-#include "model/tokenizer/utf8.h"
 
 namespace octlm::model {
 namespace {
 
 bool has_class(std::string_view text, std::size_t at, std::uint8_t flag) {
-  return (UnicodeClasses::get().of(code_point_at(text.data() + at).value) & flag) != 0;
+  return (UnicodeClasses::get().of(formats::code_point_at(text.data() + at).value) & flag) != 0;
 }
 
 bool touches_word(std::string_view text, std::size_t begin, std::size_t end) {
-  if (begin > 0 && has_class(text, character_before(text, begin), CharClass::kWord)) return true;
+  if (begin > 0 && has_class(text, formats::character_before(text, begin), CharClass::kWord))
+    return true;
   return end < text.size() && has_class(text, end, CharClass::kWord);
 }
 
 // Not below `floor`.
 std::size_t before_spaces(std::string_view text, std::size_t at, std::size_t floor) {
   while (at > floor) {
-    const std::size_t previous = character_before(text, at);
+    const std::size_t previous = formats::character_before(text, at);
     if (!has_class(text, previous, CharClass::kSpace)) break;
     at = previous;
   }
@@ -30,7 +31,7 @@ std::size_t before_spaces(std::string_view text, std::size_t at, std::size_t flo
 
 std::size_t after_spaces(std::string_view text, std::size_t at) {
   while (at < text.size() && has_class(text, at, CharClass::kSpace))
-    at += code_point_at(text.data() + at).bytes;
+    at += formats::code_point_at(text.data() + at).bytes;
   return at;
 }
 
@@ -76,8 +77,8 @@ const AddedTokenSet::Entry* AddedTokenSet::longest_at(std::string_view text, std
 void AddedTokenSet::find_within(std::string_view text, std::size_t begin, std::size_t end,
                                 std::size_t& taken, std::vector<Found>& found) const {
   const std::string_view allowed = text.substr(0, end);
-  std::size_t spaces_end =
-      0;  // of the run of spaces that the last rstrip took: no run is walked twice
+  // Of the run of spaces that the last rstrip took: no run is walked twice.
+  std::size_t spaces_end = 0;
   for (std::size_t at = begin; at < end;) {
     if (!begins_[static_cast<unsigned char>(text[at])]) {
       ++at;

@@ -6,9 +6,8 @@
 //   whole    a piece that is a token whose own encoding is itself (remembered once found out)
 //   short    the definition on arrays, O(n^2) with n bounded
 //   ranked   when a merge's parts are always made by merges of lower rank, as in every trained
-//   vocabulary,
-//            ranks are worked off in ascending order, one list of places per rank: O(n log n), and
-//            nearly linear, for the places of one rank lie in order
+//            vocabulary: ranks are worked off in ascending order, one list of places per rank,
+//            O(n log n), and nearly linear, for the places of one rank lie in order
 //   heap     otherwise: a heap of (rank, place), O(n log n)
 #pragma once
 
@@ -58,8 +57,8 @@ class Bpe {
     // ranked
     std::vector<std::uint32_t> first_of_rank;  // [merges] index into waiting places, or kEnd
     std::vector<WaitingPlace> places;
-    std::vector<std::uint64_t> waiting,
-        waiting_words;  // bit sets: ranks with places, words of `waiting` with bits
+    // Bit sets: ranks with places, words of `waiting` with bits.
+    std::vector<std::uint64_t> waiting, waiting_words;
     std::vector<std::uint32_t> now;
   };
 
@@ -90,8 +89,8 @@ class Bpe {
   std::int32_t rank_of(TokenId left, TokenId right) const;  // or kNoRank
   int load_symbols(std::string_view piece, std::vector<TokenId>& symbols) const;
   int load_nodes(std::string_view piece, Scratch& scratch) const;
-  std::int32_t rank_at(std::uint32_t place,
-                       const Scratch& scratch) const;  // REQUIRES: a next symbol
+  // REQUIRES: a next symbol.
+  std::int32_t rank_at(std::uint32_t place, const Scratch& scratch) const;
   void push_place(std::uint32_t place, std::int32_t rank, Scratch& scratch) const;
   bool pop_rank(std::size_t& word_of_words, std::int32_t& rank, Scratch& scratch) const;
   // Does the symbol at `place`, with its next, still make up the pair of this merge?

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "model/tokenizer/utf8.h"
+#include "formats/utf8.h"
 
 namespace octlm::model {
 
@@ -11,19 +11,19 @@ std::string IncrementalDecoder::push(std::int32_t id) {
   held_ += tokenizer_.bytes_of(id);
   std::size_t certain = 0;
   while (certain < held_.size()) {
-    const Utf8Step step = utf8_step(held_, certain);
-    if (step.kind == Utf8Step::Kind::kIncomplete) break;
+    const formats::Utf8Step step = formats::utf8_step(held_, certain);
+    if (step.kind == formats::Utf8Step::Kind::kIncomplete) break;
     certain += step.bytes;
   }
   std::string out;
-  append_lossy(out, std::string_view(held_).substr(0, certain));
+  formats::append_lossy(out, std::string_view(held_).substr(0, certain));
   held_.erase(0, certain);
   return out;
 }
 
 std::string IncrementalDecoder::finish() {
   std::string out;
-  append_lossy(out, std::exchange(held_, {}));
+  formats::append_lossy(out, std::exchange(held_, {}));
   return out;
 }
 

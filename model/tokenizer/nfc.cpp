@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "formats/utf8.h"
 #include "model/tokenizer/unicode_tables.inc"
-#include "model/tokenizer/utf8.h"
 
 namespace octlm::model {
 namespace {
@@ -67,9 +67,10 @@ class Characters {
   }
 
  private:
-  static constexpr std::uint8_t kNoBoundary =
-      1;  // may act on, or be moved before, what stands before it
-  static constexpr std::uint8_t kChanges = 2;  // its own NFC is something else
+  // May act on, or be moved before, what stands before it.
+  static constexpr std::uint8_t kNoBoundary = 1;
+  // Its own NFC is something else.
+  static constexpr std::uint8_t kChanges = 2;
 
   Characters() : class_(kLimit), decomposes_(kLimit), flags_(kLimit) {
     for_each(kCombining, [&](std::uint32_t c) {
@@ -181,11 +182,11 @@ void for_each_stretch(std::string_view text, Copy copy, Replace replace) {
   std::size_t copied = 0;
   for (std::size_t at = 0; at < text.size();) {
     // REQUIRES the bytes before `at` to be settled up to `copied`; one segment is [at, end).
-    const CodePoint first = code_point_at(text.data() + at);
+    const formats::CodePoint first = formats::code_point_at(text.data() + at);
     std::size_t end = at + first.bytes;
     bool alone = true;
     while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0x80) != 0) {
-      const CodePoint next = code_point_at(text.data() + end);
+      const formats::CodePoint next = formats::code_point_at(text.data() + end);
       if (characters.begins_segment(next.value)) break;
       alone = false;
       end += next.bytes;
@@ -193,14 +194,14 @@ void for_each_stretch(std::string_view text, Copy copy, Replace replace) {
     if (!alone || !characters.stays(first.value)) {
       segment.clear();
       for (std::size_t i = at; i < end;) {
-        const CodePoint c = code_point_at(text.data() + i);
+        const formats::CodePoint c = formats::code_point_at(text.data() + i);
         characters.decompose(c.value, segment);
         i += c.bytes;
       }
       sort_marks(segment, characters);
       compose(segment, characters);
       composed.clear();
-      for (const std::uint32_t c : segment) append_utf8(composed, c);
+      for (const std::uint32_t c : segment) formats::append_utf8(composed, c);
       if (composed != text.substr(at, end - at)) {
         if (copied < at) copy(copied, at);
         replace(at, end, composed);
@@ -221,7 +222,7 @@ bool is_surely_nfc(std::string_view text) {
       ++at;
       continue;
     }
-    const CodePoint c = code_point_at(text.data() + at);
+    const formats::CodePoint c = formats::code_point_at(text.data() + at);
     if (!characters.begins_segment(c.value) || !characters.stays(c.value)) return false;
     at += c.bytes;
   }

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "model/strict_json.h"
+#include "formats/utf8.h"
+#include "model/checkpoint_json.h"
 #include "model/tokenizer/unicode_classes.h"
-#include "model/tokenizer/utf8.h"
 
 namespace octlm::model {
 namespace {
@@ -92,7 +92,7 @@ class Translator {
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
   std::uint32_t character() {
-    const CodePoint c = code_point_at(text_.data() + at_);
+    const formats::CodePoint c = formats::code_point_at(text_.data() + at_);
     at_ += c.bytes;
     return c.value;
   }
@@ -356,8 +356,8 @@ class Translator {
   std::string_view text_;
   std::size_t at_ = 0;
   std::string out_;
-  std::uint32_t last_literal_ =
-      0;  // inside (?i:...): the literal that this one directly follows, or 0
+  // Inside (?i:...): the literal that this one directly follows, or 0.
+  std::uint32_t last_literal_ = 0;
 };
 
 std::string pcre2_message(int error) {
@@ -403,8 +403,8 @@ Pattern Pattern::regex(std::string_view expression) {
     throw std::runtime_error("the expression " + in_quotes(expression) +
                              " can match nothing at all");
   }
-  pcre2_jit_compile(pattern.code_->code,
-                    PCRE2_JIT_COMPLETE);  // without it, matching is only slower
+  // Without it, matching is only slower.
+  pcre2_jit_compile(pattern.code_->code, PCRE2_JIT_COMPLETE);
   return pattern;
 }
 

@@ -5,9 +5,9 @@
 
 #include <random>
 
+#include "formats/utf8.h"
 #include "model/tokenizer/scanners.h"
 #include "model/tokenizer/testing/tiny_tokenizer.h"
-#include "model/tokenizer/utf8.h"
 
 namespace octlm::model {
 namespace {
@@ -104,7 +104,7 @@ TEST(Scanners, GiveThePiecesOfTheirExpressions) {
       for (std::size_t n = 1 + draw() % 12; n-- > 0;) {
         if (draw() % 12 == 0) {
           const std::uint32_t c = draw() % 0x32000;
-          if (c < 0xd800 || c >= 0xe000) append_utf8(text, c);
+          if (c < 0xd800 || c >= 0xe000) formats::append_utf8(text, c);
         } else {
           text += parts[draw() % parts.size()];
         }

@@ -28,8 +28,8 @@ struct PreTokenizerStep {
 
 struct PreTokenizer {
   std::vector<PreTokenizerStep> steps;
-  bool add_prefix_space =
-      false;  // ByteLevel's: to every piece of the steps before it that has none
+  // ByteLevel's: to every piece of the steps before it that has none.
+  bool add_prefix_space = false;
   std::size_t steps_before_byte_level = 0;
 
   // Calls piece(std::string_view) in order; removed(std::string_view) for what a Split throws away.

@@ -1,7 +1,7 @@
 #include "model/tokenizer/scanners.h"
 
+#include "formats/utf8.h"
 #include "model/tokenizer/unicode_classes.h"
-#include "model/tokenizer/utf8.h"
 
 namespace octlm::model {
 namespace {
@@ -19,7 +19,7 @@ struct Character {
 
 inline Character character_at(const char* at, const char* end, const UnicodeClasses& unicode) {
   if (at == end) return {kNotOther, 0};
-  const CodePoint c = code_point_at(at);
+  const formats::CodePoint c = formats::code_point_at(at);
   return {unicode.of(c.value), c.bytes};
 }
 
@@ -30,7 +30,7 @@ template <typename Belongs>
 inline const char* run_end(const char* at, const char* end, const UnicodeClasses& unicode,
                            Belongs belongs) {
   while (at != end) {
-    const CodePoint c = code_point_at(at);
+    const formats::CodePoint c = formats::code_point_at(at);
     if (!belongs(unicode.of(c.value))) break;
     at += c.bytes;
   }
@@ -103,7 +103,7 @@ const char* scan_cl100k(const char* at, const char* end) {
   const char* after_newline = nullptr;
   const char* run = at;
   while (run != end) {
-    const CodePoint c = code_point_at(run);
+    const formats::CodePoint c = formats::code_point_at(run);
     const std::uint8_t classes = unicode.of(c.value);
     if ((classes & kSpace) == 0) break;
     run += c.bytes;

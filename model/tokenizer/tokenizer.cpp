@@ -7,23 +7,21 @@
 #include <map>
 #include <stdexcept>
 
+#include "formats/quoted.h"
+#include "formats/utf8.h"
 #include "model/tokenizer/added_tokens.h"
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/nfc.h"
 #include "model/tokenizer/tokenizer_config.h"
 #include "model/tokenizer/tokenizer_file.h"
-#include "model/tokenizer/utf8.h"
 
 namespace octlm::model {
 namespace {
 
-std::string byte_name(std::uint8_t byte) {
-  constexpr char kHex[] = "0123456789abcdef";
-  return {'0', 'x', kHex[byte >> 4], kHex[byte & 15]};
-}
+std::string byte_name(std::uint8_t byte) { return "0x" + formats::hex_byte(byte); }
 
 void require_utf8(std::string_view text) {
-  const std::size_t at = find_invalid_utf8(text);
+  const std::size_t at = formats::find_invalid_utf8(text);
   if (at == std::string_view::npos) return;
   throw std::invalid_argument("[tokenizer] the text is not UTF-8: byte " + std::to_string(at) +
                               " is " + byte_name(static_cast<std::uint8_t>(text[at])));
@@ -125,17 +123,21 @@ class Encoder {
   Encoder(const PreTokenizer& pre_tokenizer, const Bpe& bpe)
       : pre_tokenizer_(pre_tokenizer), bpe_(bpe) {}
 
-  // Returns the first byte that was left out for want of a token, or -1; -2 when a Split threw text
-  // away.
+  // What encode returns instead of a byte.
+  static constexpr int kNothingLost = -1;
+  static constexpr int kTextRemoved = -2;
+
+  // Returns the first byte that was left out because no token spells it, or kNothingLost;
+  // kTextRemoved when a Split threw text away.
   int encode(std::string_view text) {
-    int lost = -1;
+    int lost = kNothingLost;
     pre_tokenizer_.run(
         text,
         [&](std::string_view piece) {
           const int missing = bpe_.encode(piece, scratch_, ids);
-          if (missing >= 0 && lost == -1) lost = missing;
+          if (missing >= 0 && lost == kNothingLost) lost = missing;
         },
-        [&](std::string_view) { lost = -2; });
+        [&](std::string_view) { lost = kTextRemoved; });
     return lost;
   }
 
@@ -187,7 +189,7 @@ std::vector<std::int32_t> Tokenizer::encode_literal(std::string_view text) const
   require_utf8(text);
   Encoder encoder(data_->file.pre_tokenizer, data_->bpe);
   const int lost = encoder.encode(text);
-  if (lost == -2)
+  if (lost == Encoder::kTextRemoved)
     throw std::invalid_argument("[tokenizer] this tokenizer throws parts of the text away");
   if (lost >= 0) {
     throw std::invalid_argument("[tokenizer] the vocabulary has no token for the byte " +
@@ -281,10 +283,10 @@ std::string Tokenizer::decode_bytes(std::span<const std::int32_t> ids,
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, DecodeOptions options) const {
   std::string bytes = decode_bytes(ids, options);
-  if (find_invalid_utf8(bytes) == std::string_view::npos) return bytes;
+  if (formats::find_invalid_utf8(bytes) == std::string_view::npos) return bytes;
   std::string out;
   out.reserve(bytes.size());
-  append_lossy(out, bytes);
+  formats::append_lossy(out, bytes);
   return out;
 }
 
@@ -302,7 +304,7 @@ std::optional<std::int32_t> Tokenizer::id_of(std::string_view token) const {
   for (const AddedToken& added : data_->added_tokens) {
     if (added.content == token) return added.id;
   }
-  if (find_invalid_utf8(token) != std::string_view::npos) return std::nullopt;
+  if (formats::find_invalid_utf8(token) != std::string_view::npos) return std::nullopt;
   const TokenId id = data_->file.vocabulary.find(token);
   return id == kNoToken ? std::nullopt : std::optional(id);
 }

@@ -3,14 +3,11 @@
 //
 // There is one function for each kind of text, and no conversion between the kinds:
 //   encode_literal(bytes)          text from outside. Never a control token, no normalisation;
-//   decode_bytes
-//                                  gives the same bytes back.
+//                                  decode_bytes gives the same bytes back.
 //   encode_rendered(RenderedText)  a chat template's output, where every byte knows who wrote it.
-//   An added
-//                                  token matches only where the template wrote all of it.
+//                                  An added token matches only where the template wrote all of it.
 //   encode_hf_compatible(bytes)    as Transformers: added tokens match wherever they stand. Only
-//   for text
-//                                  that nobody else could write into.
+//                                  for text that nobody else could write into.
 // None adds the special tokens of the post-processor (add_special_tokens=False): a chat template
 // writes its own. See template_prefix.
 //

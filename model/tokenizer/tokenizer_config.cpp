@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "model/strict_json.h"
+#include "model/checkpoint_json.h"
 #include "model/tokenizer/added_vocabulary.h"
 
 namespace octlm::model {
@@ -76,10 +76,10 @@ struct Document {
 
 std::optional<Document> read_document(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
-  const std::string text = read_small_file(path, kMaxConfigBytes);
-  const Json strict = parse_strict_json(text, path.string());  // which knows no order of members
-  if (!strict.is_object()) refuse(path.string(), "expected an object");
-  return Document{path.string(), Ordered::parse(text)};
+  const std::string text = formats::read_file(path, kMaxConfigBytes);
+  Ordered json = formats::parse_strict_ordered(text, path.string(), kCheckpointJson);
+  if (!json.is_object()) refuse(path.string(), "expected an object");
+  return Document{path.string(), std::move(json)};
 }
 
 bool flag_of(const Ordered& token, const char* name, const std::string& where) {

@@ -9,7 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "model/strict_json.h"
+#include "formats/nearest_name.h"
+#include "model/checkpoint_json.h"
 
 namespace octlm::model {
 namespace {
@@ -95,7 +96,8 @@ class Members {
   Members(const Node& node, std::initializer_list<std::string_view> known) : node_(node) {
     for (const auto [name, value] : node.object()) {
       if (std::find(known.begin(), known.end(), name) == known.end()) {
-        const std::string nearest = nearest_name(name, std::span(known.begin(), known.size()));
+        const std::string nearest =
+            formats::nearest_name(name, std::span(known.begin(), known.size()));
         node.refuse("unknown field " + in_quotes(name) +
                     (nearest.empty() ? "" : ", did you mean '" + nearest + "'?"));
       }
@@ -573,7 +575,7 @@ void read_root(const Node& root, TokenizerFile& out) {
 
 TokenizerFile read_tokenizer_file(const std::filesystem::path& path) {
   const std::string file = path.string();
-  std::string text = read_small_file(path, kLargestFile);
+  std::string text = formats::read_file(path, kLargestFile);
   const std::size_t size = text.size();
   text.append(simdjson::SIMDJSON_PADDING, '\0');
   dom::parser parser;

@@ -243,9 +243,11 @@ TEST(Tokenizer, OffersTheTemplateOfThePostProcessorButAddsNothing) {
   document["post_processor"] = testing::Json::parse(R"({"type": "Sequence", "processors": [
       {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": false, "use_regex": true},
       {"type": "TemplateProcessing",
-       "single": [{"SpecialToken": {"id": "<|im_start|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+       "single": [{"SpecialToken": {"id": "<|im_start|>", "type_id": 0}},
+                  {"Sequence": {"id": "A", "type_id": 0}}],
        "pair": [],
-       "special_tokens": {"<|im_start|>": {"id": "<|im_start|>", "ids": [256], "tokens": ["<|im_start|>"]}}}]})");
+       "special_tokens": {"<|im_start|>": {"id": "<|im_start|>", "ids": [256],
+                                           "tokens": ["<|im_start|>"]}}}]})");
   const Tokenizer tokenizer = load(document);
   EXPECT_EQ(tokenizer.template_prefix(), Ids{256});
   EXPECT_EQ(tokenizer.template_suffix(), Ids{});

@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "model/tokenizer/utf8.h"
+#include "formats/utf8.h"
 
 namespace octlm::model {
 namespace {
@@ -29,7 +29,7 @@ constexpr ByteSymbols kSymbols;
 
 bool append_spelled_bytes(std::string& bytes, std::string_view symbols) {
   for (std::size_t at = 0; at < symbols.size();) {
-    const CodePoint c = code_point_at(symbols.data() + at);
+    const formats::CodePoint c = formats::code_point_at(symbols.data() + at);
     if (c.value >= kSymbols.byte.size() || kSymbols.byte[c.value] < 0) return false;
     bytes.push_back(static_cast<char>(kSymbols.byte[c.value]));
     at += c.bytes;
@@ -39,7 +39,7 @@ bool append_spelled_bytes(std::string& bytes, std::string_view symbols) {
 
 std::string byte_symbol(std::uint8_t byte) {
   std::string out;
-  append_utf8(out, kSymbols.symbol[byte]);
+  formats::append_utf8(out, kSymbols.symbol[byte]);
   return out;
 }
 

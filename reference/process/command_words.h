@@ -8,8 +8,8 @@
 
 namespace octlm::reference {
 
-// Words are parted by white space; '...' is literal; in "..." a backslash escapes " \ $ ` only;
-// outside, a backslash takes the next character as it is. Nothing is expanded. Throws
+// Words are separated by white space; '...' is literal; in "..." a backslash escapes " \ $ `
+// only; outside, a backslash takes the next character as it is. Nothing is expanded. Throws
 // std::invalid_argument when there is no word, for a quote that is not closed, and for a character
 // that only a shell could honour outside quotes (| & ; < > ( ) $ ` and a line break), rather than
 // hand it over as text.

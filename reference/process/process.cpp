@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::int64_t kBlockBytes = 48 << 20;
-constexpr std::size_t kLongestOutput =
-    4 << 20;  // the calls of 40,960 positions one by one take 0.6 MB
-constexpr std::int64_t kFolderBytes = std::int64_t{64}
-                                      << 20;    // beside the logits: stderr, what a writer keeps
+// The calls of 40,960 positions one by one take 0.6 MB.
+constexpr std::size_t kLongestOutput = 4 << 20;
+// Beside the logits: stderr, what a writer keeps.
+constexpr std::int64_t kFolderBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kWidestVocab = 1 << 20;  // when the vocabulary is not known
 constexpr std::size_t kStderrShown = 500;
 constexpr std::size_t kLongestName = 100;
@@ -38,8 +38,7 @@ struct Greeting {
   Capabilities capabilities;
 };
 
-// --- What the program has written
-// -----------------------------------------------------------------------
+// What the program has written.
 
 // At most `most` bytes from the end or the start of a file; "" when there is none.
 std::string read_some(const fs::path& file, std::size_t most, bool from_end) {
@@ -87,8 +86,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// --- The protocol
-// ---------------------------------------------------------------------------------------
+// The protocol (docs/logits-filter.md).
 
 std::vector<std::string> read_list(const json& object, const char* key, const std::string& where) {
   std::vector<std::string> names;
@@ -186,8 +184,7 @@ Answer read_answer(const std::string& line, const LogitRequest& request, std::in
                                           : std::vector<ForwardCall>{}};
 }
 
-// --- A run of the program
-// -------------------------------------------------------------------------------
+// A run of the program.
 
 struct Shared {
   ProcessOptions options;
@@ -214,8 +211,8 @@ auto about(const ProcessOptions& options, const fs::path& folder, Work work) {
     return work();
   } catch (const std::exception& error) {
     std::string what = error.what();
-    const std::string in_folder =
-        folder.string() + "/";  // a name that will not be there when this is read
+    // A name that will not be there when this is read.
+    const std::string in_folder = folder.string() + "/";
     for (std::size_t at; (at = what.find(in_folder)) != std::string::npos;)
       what.erase(at, in_folder.size());
     const std::string said = printable(read_some(folder / "stderr", kStderrShown, true));

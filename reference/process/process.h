@@ -23,8 +23,8 @@ struct ProcessOptions {
   std::string dtype = "float32";
   std::string device = "cpu";
   std::int64_t vocab_size = 0;  // of the checkpoint; 0 = not known: an answer may have any width
-  std::int64_t max_positions =
-      0;                   // of the checkpoint; 0 = not known: the program refuses what is too long
+  // Of the checkpoint; 0 = not known: the program refuses what is too long.
+  std::int64_t max_positions = 0;
   double silence_s = 600;  // without a sign of life it is stopped (subprocess.h)
 };
 

@@ -8,20 +8,20 @@
 #include <fstream>
 #include <sstream>
 
+#include "formats/testing/temporary_folder.h"
 #include "reference/process/command_words.h"
 #include "reference/recorded/logits_file.h"
 #include "reference/testing/sinks.h"
-#include "reference/testing/temporary_folder.h"
 
 namespace octlm::reference {
 namespace {
 
 namespace fs = std::filesystem;
+using formats::testing::TemporaryFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::keep;
 using ::testing::Not;
-using testing::TemporaryFolder;
 
 constexpr std::int64_t kVocab = 5;
 
@@ -30,11 +30,16 @@ constexpr const char* kPrelude = R"(#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >> "$here/started"
 while [ $# -gt 0 ]; do
-  case "$1" in --out) out="$2"; shift ;; --path) path="$2"; shift ;; --model) model="$2"; shift ;; esac
+  case "$1" in
+    --out) out="$2"; shift ;;
+    --path) path="$2"; shift ;;
+    --model) model="$2"; shift ;;
+  esac
   shift
 done
 greet() {
-  echo '{"name": "fake", "version": "7", "dtypes": ["float32"], "devices": ["cpu"], "paths": ["full", "cached:half"]}'
+  echo '{"name": "fake", "version": "7", "dtypes": ["float32"],' \
+       '"devices": ["cpu"], "paths": ["full", "cached:half"]}'
 }
 request() { read -r line || exit 0; echo "$line" >> "$here/requests"; }
 tensor() { cp "$here/$1.safetensors" "$out"; }
@@ -189,6 +194,8 @@ TEST_F(Process, EachThingThatGoesWrongIsOneSentence) {
       {"greet; request; tensor good; echo computing; reply", "its answer \"computing\""},
       {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [NaN, 5]}'",
        "not JSON"},
+      {"greet; request; tensor good; head -c 100000 /dev/zero | tr '\\0' '['; echo",
+       "nested deeper"},
       {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [3, -5]}'", "shape"},
       {"greet; request; tensor good; echo '{\"name\": \"logits.0\", \"shape\": [3, 4]}'",
        "expected the shape [3, 5]"},
@@ -201,11 +208,11 @@ TEST_F(Process, EachThingThatGoesWrongIsOneSentence) {
       {"greet; request; echo '{\"error\": \"ids are too long\"}'; exit 4",
        "refuses the request: ids are too long"},
       {"greet; request; printf '\\377\\377\\377\\377\\377\\377\\377\\377' > \"$out\"; reply",
-       "header of"},
+       "header length 18446744073709551615"},
       {"greet; request; head -c 40 \"$here/good.safetensors\" > \"$out\"; reply",
        "logits.safetensors"},
-      {"greet; request; tensor good; printf x >> \"$out\"; reply", "holds 61 bytes of data"},
-      {"greet; request; mkdir \"$out\"; reply", "no regular file"},
+      {"greet; request; tensor good; printf x >> \"$out\"; reply", "1 bytes after the last tensor"},
+      {"greet; request; mkdir \"$out\"; reply", "not a regular file"},
       {"[ -f \"$here/twice\" ] && echo '{}'; touch \"$here/twice\"; greet; request; tensor good; "
        "reply",
        "when it was first asked"},

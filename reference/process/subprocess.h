@@ -51,9 +51,8 @@ class Subprocess {
   // "" when it ended with exit code 0; else "exit code 3", "signal 11 (Segmentation fault)".
   // REQUIRES: ended.
   std::string failure() const;
-  std::int64_t peak_bytes() const {
-    return peak_bytes_;
-  }  // its resident set at the highest; 0 until it ended
+  // Its resident set at the highest; 0 until it ended.
+  std::int64_t peak_bytes() const { return peak_bytes_; }
 
  private:
   bool poll();

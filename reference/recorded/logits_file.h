@@ -3,25 +3,20 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 
-#include "reference/sha256.h"
+#include "formats/output_file.h"
+#include "formats/sha256.h"
 
 namespace octlm::reference {
 
-// Writes one tensor. The file appears under its name only when it is complete: until finish() it is
-// "<name>.partial", which the destructor removes.
+// Writes one tensor. The file appears under its name only when it is complete, at finish().
 class LogitsWriter {
  public:
   LogitsWriter(std::filesystem::path file, const std::string& tensor, std::int64_t positions,
                std::int64_t vocab);
-  ~LogitsWriter();
-  LogitsWriter(const LogitsWriter&) = delete;
-  LogitsWriter& operator=(const LogitsWriter&) = delete;
 
   // The next `count` rows. Throws std::runtime_error when the disk is full, std::invalid_argument
   // when there are more rows than announced.
@@ -32,10 +27,8 @@ class LogitsWriter {
  private:
   void write(const void* data, std::size_t bytes);
 
-  std::filesystem::path file_;
-  std::filesystem::path partial_;
-  std::FILE* stream_ = nullptr;
-  Sha256 sha256_;
+  formats::WholeFile file_;
+  formats::Sha256 sha256_;
   std::int64_t rows_left_;
   std::int64_t vocab_;
 };

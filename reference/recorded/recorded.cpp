@@ -5,10 +5,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "formats/sha256.h"
 #include "reference/recorded/logits_file.h"
 #include "reference/recorded/recording_manifest.h"
 #include "reference/request.h"
-#include "reference/sha256.h"
 
 namespace octlm::reference {
 namespace {
@@ -122,7 +122,7 @@ class RecordedEngine final : public Engine {
 
   void check_bytes(const RecordedCase& recorded) {
     if (!checked_.insert(recorded.file).second) return;
-    if (sha256_of_file(folder_ / recorded.file) != recorded.file_sha256) {
+    if (formats::sha256_file(folder_ / recorded.file) != recorded.file_sha256) {
       checked_.erase(recorded.file);
       refuse(folder_,
              recorded.file + " does not have the sha256 of the manifest: it was changed or torn");

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <utility>
 
+#include "formats/testing/temporary_folder.h"
 #include "reference/request.h"
 #include "reference/testing/sinks.h"
-#include "reference/testing/temporary_folder.h"
 
 namespace octlm::reference {
 namespace {
@@ -94,7 +94,7 @@ class RecordedTest : public ::testing::Test {
     return text.str();
   }
 
-  testing::TemporaryFolder temporary_;
+  formats::testing::TemporaryFolder temporary_;
   FakeEngine live_;
   RecordingKey key_{{{"model.safetensors", "sha256:f47f"}}, "float32", "eager"};
 };
@@ -210,7 +210,9 @@ TEST_F(RecordedTest, ABrokenManifestIsRefused) {
   std::ofstream(manifest()) << good.substr(0, good.size() / 2);
   EXPECT_THAT(message(), HasSubstr("not JSON"));
   std::ofstream(manifest()) << "{\"schema\": 1, \"schema\": 1}";
-  EXPECT_THAT(message(), HasSubstr("\"schema\" appears twice"));
+  EXPECT_THAT(message(), HasSubstr("duplicate key 'schema'"));
+  std::ofstream(manifest()) << "{\"cases\": " << std::string(1'000'000, '[');
+  EXPECT_THAT(message(), HasSubstr("nested deeper"));
   std::ofstream(manifest()) << "[]";
   EXPECT_THAT(message(), HasSubstr("not a JSON object"));
   std::filesystem::remove(manifest());

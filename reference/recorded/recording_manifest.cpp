@@ -1,15 +1,13 @@
 #include "reference/recorded/recording_manifest.h"
 
-#include <unistd.h>
-
-#include <cstdio>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
 
-#include "reference/sha256.h"
+#include "formats/error.h"
+#include "formats/input_file.h"
+#include "formats/output_file.h"
+#include "reference/request.h"
 #include "reference/strict_json.h"
 
 namespace octlm::reference {
@@ -19,24 +17,16 @@ using nlohmann::json;
 
 constexpr const char* kName = "manifest.json";
 // The ids of a hundred cases of 40,960 tokens are 30 MB.
-constexpr std::uintmax_t kLongest = 64 << 20;
+constexpr std::size_t kLongest = 64 << 20;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& what) {
-  throw std::runtime_error(where + ": " + what);
-}
+using formats::refuse;
 
 std::string read_text(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-  if (error)
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
     refuse("[recorded] " + file.parent_path().string(), "has no manifest.json: it is no recording");
-  if (bytes > kLongest) refuse("[recorded] " + file.string(), "is larger than any manifest");
-  std::string text(bytes, '\0');
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream.read(text.data(), static_cast<std::streamsize>(bytes))) {
-    refuse("[recorded] " + file.string(), "cannot be read");
   }
-  return text;
+  return formats::read_file(file, kLongest);
 }
 
 std::vector<std::int32_t> read_ids(const json& ids, std::int64_t vocab, const std::string& where) {
@@ -143,15 +133,7 @@ void write_manifest(const RecordingManifest& manifest, const std::filesystem::pa
                      {"max_positions", manifest.max_positions},
                      {"cases", cases}};
   const std::filesystem::path file = folder / kName;
-  const std::filesystem::path partial = folder / (std::string(kName) + ".partial");
-  const std::string bytes = text.dump(1) + "\n";
-  std::FILE* stream = std::fopen(partial.c_str(), "wb");
-  const bool written = stream != nullptr &&
-                       std::fwrite(bytes.data(), 1, bytes.size(), stream) == bytes.size() &&
-                       std::fflush(stream) == 0 && fsync(fileno(stream)) == 0;
-  if (stream != nullptr) std::fclose(stream);
-  if (!written) refuse("[recorded] " + partial.string(), "cannot be written");
-  std::filesystem::rename(partial, file);
+  formats::replace_file(file, text.dump(1) + "\n");
 }
 
 }  // namespace octlm::reference

@@ -1,10 +1,10 @@
 // A program that starts the interpreter and leaves in one of several ways; python_test.py runs it.
-//   interpreter_probe PYTHON info                what the interpreter sees, as JSON
-//   interpreter_probe PYTHON exit CODE           prints from both languages, unflushed, and leaves
-//   interpreter_probe PYTHON throw CODE          leaves from a handler, Python objects alive
-//   interpreter_probe PYTHON tensors CODE FOLDER leaves from a handler, a model and logits alive
-//   interpreter_probe PYTHON wait                sleeps inside Python until a signal comes
-//   interpreter_probe PYTHON other CODE PYTHON2  starts a second environment
+//   interpreter_probe PYTHON info                  what the interpreter sees, as JSON
+//   interpreter_probe PYTHON exit CODE             prints in both languages, unflushed, and leaves
+//   interpreter_probe PYTHON throw CODE            leaves from a handler, Python objects alive
+//   interpreter_probe PYTHON tensors CODE FOLDER   leaves from a handler, a model and logits alive
+//   interpreter_probe PYTHON wait                  sleeps inside Python until a signal comes
+//   interpreter_probe PYTHON other CODE PYTHON2    starts a second environment
 #include <pybind11/embed.h>
 
 #include <csignal>

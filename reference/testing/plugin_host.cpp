@@ -1,5 +1,4 @@
-// A program that is not linked with libpython and opens the probe as a plug-in, its symbols kept
-// local:
+// A program that is not linked with libpython and opens the probe as a plug-in, its symbols local:
 //   plugin_host PLUGIN PYTHON ACTION ...
 #include <dlfcn.h>
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "formats/strict_json.h"
+
 namespace octlm::reference {
 
 // A Python object owned by C++ code that does not hold the interpreter's lock.
@@ -33,8 +35,9 @@ class __attribute__((visibility("hidden"))) Held {
 
 // REQUIRES: the lock is held.
 inline nlohmann::json to_json(const pybind11::object& value) {
-  return nlohmann::json::parse(
-      pybind11::module_::import("json").attr("dumps")(value).cast<std::string>());
+  return formats::parse_strict(
+      pybind11::module_::import("json").attr("dumps")(value).cast<std::string>(), "a Python value",
+      formats::kIntegersOf64Bits);
 }
 
 }  // namespace octlm::reference

@@ -50,7 +50,7 @@ TEST(MappedLibraries, ASecondOpenMpRuntimeIsWarnedOf) {
               ElementsAre("several OpenMP runtimes are mapped: libgomp, libiomp5"));
 }
 
-// The program itself brings no numeric library (design.md section 9). That a mapped one is found is
+// The program itself brings no numeric library (docs/numerics.md). That a mapped one is found is
 // tested where torch is there, in transformers_test.cpp.
 TEST(MappedLibraries, ThisProgramBringsNone) {
   for (const auto& library : mapped_libraries())

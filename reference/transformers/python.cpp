@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/strict_json.h"
 #include "reference/transformers/python_call.h"
 
 namespace octlm::reference {
@@ -80,7 +81,7 @@ std::string linked_version() {
 }
 
 nlohmann::json identify(const std::filesystem::path& executable) {
-  const auto identity = nlohmann::json::parse(output_of(executable, kIdentify), nullptr, false);
+  const auto identity = formats::parse_or_discard(output_of(executable, kIdentify));
   if (!identity.is_object() || !identity.contains("version") ||
       !identity.at("version").is_string() || !identity.contains("prefix")) {
     refuse(executable, "does not answer as a Python");
@@ -174,7 +175,7 @@ void flush_and_exit(int code) {
   _exit(code);
 }
 
-// --- python_call.h ------------------------------------------------------------------------
+// What python_call.h declares.
 
 void throw_python_error(std::string_view doing, const py::error_already_set& error) {
   constexpr std::size_t kLines = 12;  // of the traceback: the last six frames
@@ -210,8 +211,8 @@ py::module_ embedded_module(const char* name, std::string_view source) {
   try {
     builtins.attr("exec")(builtins.attr("compile")(text, file, "exec"), module.attr("__dict__"));
   } catch (...) {
-    modules.attr("pop")(name,
-                        py::none());  // a later attempt starts afresh, as Python's own import does
+    // A later attempt starts afresh, as Python's own import does.
+    modules.attr("pop")(name, py::none());
     throw;
   }
   return module;

@@ -29,8 +29,8 @@
 #include <thread>
 #include <vector>
 
+#include "formats/testing/temporary_folder.h"
 #include "reference/testing/python_checkpoint.h"
-#include "reference/testing/temporary_folder.h"
 #include "reference/transformers/transformers.h"
 
 namespace octlm::reference {
@@ -157,7 +157,7 @@ void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
 class ReferenceSpeed : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new testing::TemporaryFolder();
+    folder_ = new formats::testing::TemporaryFolder();
     testing::write_checkpoint(folder_->path(), "llama",
                               {{"hidden_size", 1024},
                                {"intermediate_size", 2048},
@@ -222,11 +222,11 @@ class ReferenceSpeed : public ::testing::Test {
     EXPECT_LT(median, kBound);
   }
 
-  static testing::TemporaryFolder* folder_;
+  static formats::testing::TemporaryFolder* folder_;
   static Engine* here_;
   static PlainPython* plain_;
 };
-testing::TemporaryFolder* ReferenceSpeed::folder_ = nullptr;
+formats::testing::TemporaryFolder* ReferenceSpeed::folder_ = nullptr;
 Engine* ReferenceSpeed::here_ = nullptr;
 PlainPython* ReferenceSpeed::plain_ = nullptr;
 

@@ -11,12 +11,12 @@
 #include <fstream>
 #include <numeric>
 
+#include "formats/testing/temporary_folder.h"
+#include "reference/testing/python_checkpoint.h"
+#include "reference/testing/sinks.h"
 #include "reference/transformers/mapped_libraries.h"
 #include "reference/transformers/python.h"
 #include "reference/transformers/python_call.h"
-#include "reference/testing/python_checkpoint.h"
-#include "reference/testing/sinks.h"
-#include "reference/testing/temporary_folder.h"
 
 namespace octlm::reference {
 namespace {
@@ -32,7 +32,7 @@ constexpr std::int64_t kVocab = 307;
 class TransformersTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new testing::TemporaryFolder();
+    folder_ = new formats::testing::TemporaryFolder();
     testing::write_checkpoint(folder_->path() / "qwen3", "qwen3");
     testing::write_checkpoint(folder_->path() / "llama", "llama");
     qwen3_ = make_transformers(options("qwen3")).release();
@@ -64,10 +64,10 @@ class TransformersTest : public ::testing::Test {
     return "";
   }
 
-  static testing::TemporaryFolder* folder_;
+  static formats::testing::TemporaryFolder* folder_;
   static Engine* qwen3_;
 };
-testing::TemporaryFolder* TransformersTest::folder_ = nullptr;
+formats::testing::TemporaryFolder* TransformersTest::folder_ = nullptr;
 Engine* TransformersTest::qwen3_ = nullptr;
 
 double largest_difference(const KeepingSink& a, const KeepingSink& b) {
@@ -296,7 +296,7 @@ TEST_F(TransformersTest, FoldersMayHaveAnyName) {
   EXPECT_EQ(refusal(named), "");
 }
 
-// One copy of everything that computes, torch's own (design.md section 9).
+// One copy of everything that computes, torch's own (docs/numerics.md).
 TEST_F(TransformersTest, NoNumericLibraryIsMappedTwice) {
   const auto libraries = mapped_libraries();
   EXPECT_THAT(duplicate_warnings(libraries), ::testing::IsEmpty());

@@ -14,7 +14,7 @@ endfunction()
 
 run_it(0 ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix --component verify)
 file(GLOB_RECURSE headers RELATIVE ${WORK}/prefix/include ${WORK}/prefix/include/*)
-list(FILTER headers EXCLUDE REGEX "^octlm/verify/((ledger|metrics|report)/)?[a-z_0-9]+\\.h$")
+list(FILTER headers EXCLUDE REGEX "^octlm/(formats/|verify/((ledger|metrics|report)/)?)[a-z_0-9]+\\.h$")
 if(headers)
   message(FATAL_ERROR "installed beside the framework's headers: ${headers}")
 endif()

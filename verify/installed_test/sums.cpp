@@ -14,8 +14,12 @@ struct Sums : verify::Experiment {
   std::vector<verify::ComparisonKey> comparisons() const override {
     return {{"up to 100", "", "cpu", "float32"}};
   }
-  std::optional<verify::NotRun> prepare(const std::string&) override { return std::nullopt; }
-  verify::Outcome compare(const verify::ComparisonKey&) override {
+  verify::Opened open(const std::string&, const verify::Host&) const override;
+};
+
+struct Addition : verify::Session {
+  float error = 0;
+  verify::Outcome compare(std::size_t) override {
     std::vector<float> numbers(100), sums(100), formula(100);
     std::iota(numbers.begin(), numbers.end(), 1.0F);
     std::partial_sum(numbers.begin(), numbers.end(), sums.begin());
@@ -26,13 +30,20 @@ struct Sums : verify::Experiment {
   }
 };
 
+verify::Opened Sums::open(const std::string&, const verify::Host&) const {
+  auto addition = std::make_unique<Addition>();
+  addition->error = error;
+  return addition;
+}
+
 int main(int argc, char** argv) {
-  const verify::Kind kind = {.name = "sums",
-                             .summary = "",
-                             .metrics = verify::row_metrics(),
-                             .faults = {},
-                             .parts = {},
-                             .read = {}};
+  const float error = argc > 2 ? std::strtof(argv[2], nullptr) : 0;
+  verify::Kind kind = {.name = "sums", .summary = "", .role = verify::Role::kSelf};
+  kind.read = [error](const verify::Spec&) {
+    auto sums = std::make_unique<Sums>();
+    sums->error = error;
+    return sums;
+  };
   const std::vector<verify::Kind> kinds = {kind};
   const auto spec = verify::parse_spec(R"({
     "schema": 1, "id": "EXP-1", "title": "Gauss was right", "kind": "sums", "tags": [],
@@ -40,10 +51,8 @@ int main(int argc, char** argv) {
     "criteria": [{"metric": "max_abs_error@1", "at_most": 0, "derivation": "integers below 2^24"}],
     "stop_rule": "A failure is reported."})",
                                        "sums.json", kinds);
-  auto sums = std::make_unique<Sums>();
-  if (argc > 2) sums->error = std::strtof(argv[2], nullptr);
   std::vector<verify::RunItem> items;
-  items.push_back({spec, std::move(sums)});
+  items.push_back(verify::read_item(spec, kinds));
   verify::RunOptions options;
   options.reports = argv[1];
   const auto result = verify::run(options, items);

@@ -63,8 +63,7 @@ bool is_one_of(const std::string& key, std::initializer_list<const char*> names)
   return std::find(names.begin(), names.end(), key) != names.end();
 }
 
-// --- criteria: matched by what they judge, then compared by bound
-// ----------------------------------
+// Criteria: matched by what they judge, then compared by bound.
 
 constexpr std::array kBounds = {"at_most", "at_least", "equals"};
 
@@ -113,8 +112,7 @@ void compare_criteria(Differ& differ, const Json& before, const Json& after) {
   for (const Json& one : fresh) differ.note("criteria", std::nullopt, one, true);
 }
 
-// --- cases: a name is prose, unless a criterion speaks of cases by name
-// ----------------------------
+// Cases: a name is prose, unless a criterion speaks of cases by name.
 
 bool names_matter(const Json& spec) {
   return std::any_of(spec["criteria"].begin(), spec["criteria"].end(), [](const Json& one) {

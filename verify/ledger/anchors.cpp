@@ -2,9 +2,9 @@
 
 #include <sstream>
 
+#include "formats/json_reader.h"
 #include "verify/provenance.h"
 #include "verify/run_file.h"
-#include "verify/strict_json.h"
 
 namespace octlm::verify {
 namespace {
@@ -21,7 +21,7 @@ void add_published(Anchors& anchors, const fs::path& folder) {
       anchors.lines[entry] = {line->value("id", ""),
                               "reports/published/" + folder.filename().string()};
     }
-  } catch (const SpecError&) {
+  } catch (const formats::FormatError&) {
     // Names nothing; the audit says what is wrong with it.
   }
 }

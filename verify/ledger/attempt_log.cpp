@@ -48,7 +48,7 @@ void AttemptLog::begin(const Spec& spec, const std::string& device, Trust& trust
   const std::string intent =
       append_intent(project_->journal(), {.key = key(spec, device),
                                           .experiment = spec.id,
-                                          .measures = spec.measures,
+                                          .measurement_sha256 = spec.measurement_sha256,
                                           .run = run_,
                                           .label = trust.label,
                                           .entry = trust.entry,

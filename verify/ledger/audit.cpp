@@ -4,16 +4,16 @@
 #include <map>
 #include <set>
 
+#include "formats/json_reader.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
-#include "verify/strict_json.h"
 
 namespace octlm::verify {
 namespace {
 
 namespace fs = std::filesystem;
 
-void fault(std::vector<Finding>& findings, const std::string& where, const std::string& what) {
+void problem(std::vector<Finding>& findings, const std::string& where, const std::string& what) {
   findings.push_back({true, where, what});
 }
 
@@ -22,9 +22,6 @@ void note(std::vector<Finding>& findings, const std::string& where, const std::s
 }
 
 bool is_withdrawn(const Chain& chain) { return chain.back().entry == "withdraw"; }
-
-// --- specs
-// ----------------------------------------------------------------------------------------------
 
 std::string joined_fields(const Amendment& made) {
   std::set<std::string> fields;
@@ -36,23 +33,20 @@ std::string joined_fields(const Amendment& made) {
 
 void audit_spec(const Spec& spec, const Ledger& ledger, std::vector<Finding>& findings) {
   const std::string where = "experiments/registered/" + spec.file.filename().string();
-  if (spec.file.stem() != spec.id) fault(findings, where, "holds " + spec.id);
+  if (spec.file.stem() != spec.id) problem(findings, where, "holds " + spec.id);
   const LedgerLine* claim = claim_of(ledger.chain(spec.id));
   if (claim == nullptr) return note(findings, where, "is not registered");
   if (claim->fields["files"] != spec.file_sha256 && claim->fields["spec"] == spec.raw) {
-    fault(findings, where,
-          "a file that it names was edited after registration: " +
-              joined_fields(changes_since(*claim, spec)));
+    problem(findings, where,
+            "a file that it names was edited after registration: " +
+                joined_fields(changes_since(*claim, spec)));
   } else if (claim->fields["spec"] != spec.raw) {
     const Amendment made = changes_since(*claim, spec);
-    fault(findings, where,
-          "was edited after registration (" + made.class_name() + ": " + joined_fields(made) +
-              "): octlm amend, or put it back");
+    problem(findings, where,
+            "was edited after registration (" + made.class_name() + ": " + joined_fields(made) +
+                "): octlm amend, or put it back");
   }
 }
-
-// --- the journal
-// ----------------------------------------------------------------------------------------
 
 // Was a result of this experiment in the journal before `time`?
 const Attempt* result_before(const Journal& journal, const std::string& experiment,
@@ -76,10 +70,10 @@ void audit_prior_results(const Journal& journal, const Chain& chain,
     if (results_known(std::span(chain).first(i + 1))) continue;
     const Attempt* seen = result_before(journal, line.experiment, line.time);
     if (seen == nullptr) continue;
-    fault(findings, line.experiment,
-          line.text() +
-              (loosens ? " loosens the claim after results" : " was registered after results") +
-              " of " + seen->time + " that it does not mention");
+    problem(findings, line.experiment,
+            line.text() +
+                (loosens ? " loosens the claim after results" : " was registered after results") +
+                " of " + seen->time + " that it does not mention");
   }
 }
 
@@ -94,9 +88,9 @@ void audit_attempts(const Journal& journal, std::vector<Finding>& findings) {
     } else if (one.result->verdict == "fail") {
       failed.emplace(text, one.time);
     } else if (one.result->verdict == "pass" && failed.contains(text)) {
-      fault(findings, one.intent.experiment,
-            "a pass of " + one.time + " on " + key.device + " after a fail of " + failed[text] +
-                " with equal code: that is no pass");
+      problem(findings, one.intent.experiment,
+              "a pass of " + one.time + " on " + key.device + " after a fail of " + failed[text] +
+                  " with equal code: that is no pass");
     }
   }
   if (abandoned > 0) {
@@ -109,9 +103,9 @@ void audit_labels(const Journal& journal, const Ledger& ledger, std::vector<Find
   for (const Attempt& one : journal.attempts) {
     if (one.intent.entry.empty()) continue;
     if (chain_until(ledger.chain(one.intent.experiment), one.intent.entry).empty()) {
-      fault(findings, one.intent.experiment,
-            "the attempt of " + one.time +
-                " rests on a line of the ledger that is not there: " + one.intent.entry);
+      problem(findings, one.intent.experiment,
+              "the attempt of " + one.time +
+                  " rests on a line of the ledger that is not there: " + one.intent.entry);
     }
   }
 }
@@ -120,7 +114,7 @@ void audit_labels(const Journal& journal, const Ledger& ledger, std::vector<Find
 
 bool Audit::clean() const {
   return std::none_of(findings.begin(), findings.end(),
-                      [](const Finding& one) { return one.fault; });
+                      [](const Finding& one) { return one.problem; });
 }
 
 void audit_specs(const Project& project, const Ledger& ledger,
@@ -136,19 +130,19 @@ void audit_specs(const Project& project, const Ledger& ledger,
     present.insert(file.stem().string());
     try {
       audit_spec(read(file), ledger, findings);
-    } catch (const SpecError& unreadable) {
-      fault(findings, "experiments/registered/" + file.filename().string(), unreadable.what());
+    } catch (const formats::FormatError& unreadable) {
+      problem(findings, "experiments/registered/" + file.filename().string(), unreadable.what());
     }
   }
   for (const auto& [experiment, chain] : ledger.chains) {
     if (!present.contains(experiment) && !is_withdrawn(chain)) {
-      fault(findings, experiment, "is registered, and its file is gone");
+      problem(findings, experiment, "is registered, and its file is gone");
     }
   }
 }
 
 void audit_journal(const Journal& journal, const Ledger& ledger, std::vector<Finding>& findings) {
-  for (const std::string& what : journal.faults) fault(findings, "reports/journal.jsonl", what);
+  for (const std::string& what : journal.problems) problem(findings, "reports/journal.jsonl", what);
   if (journal.torn_lines > 0) {
     note(findings, "reports/journal.jsonl",
          std::to_string(journal.torn_lines) + " lines were cut off by a kill");
@@ -163,8 +157,9 @@ void audit_journal(const Journal& journal, const Ledger& ledger, std::vector<Fin
 void audit_anchors(const Anchors& anchors, const Ledger& ledger, std::vector<Finding>& findings) {
   for (const auto& [sha256, anchor] : anchors.lines) {
     if (chain_until(ledger.chain(anchor.experiment), sha256).empty()) {
-      fault(findings, anchor.experiment,
-            anchor.by + " names a line of the ledger that is not there: it was edited or removed");
+      problem(
+          findings, anchor.experiment,
+          anchor.by + " names a line of the ledger that is not there: it was edited or removed");
     }
   }
   for (const auto& [experiment, chain] : ledger.chains) {
@@ -182,15 +177,15 @@ Audit audit(const Project& project, const std::function<Spec(const fs::path&)>& 
   Audit made;
   const Ledger ledger = read_ledger(project.ledger());
   const Journal journal = read_journal(project.journal());
-  for (const std::string& what : ledger.faults) {
-    fault(made.findings, "experiments/ledger.jsonl", what);
+  for (const std::string& what : ledger.problems) {
+    problem(made.findings, "experiments/ledger.jsonl", what);
   }
   audit_specs(project, ledger, read, made.findings);
   audit_published(project, ledger, made.findings);
   audit_journal(journal, ledger, made.findings);
   audit_anchors(read_anchors(project), ledger, made.findings);
   std::stable_sort(made.findings.begin(), made.findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.fault && !b.fault; });
+                   [](const Finding& a, const Finding& b) { return a.problem && !b.problem; });
   made.claims = ledger.chains.size();
   made.attempts = journal.attempts.size();
   std::error_code error;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/ledger/anchors.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/ledger.h"
@@ -16,21 +17,21 @@
 namespace octlm::verify {
 
 struct Finding {
-  bool fault = false;  // false: worth knowing, or what cannot be known
-  std::string where;   // "experiments/ledger.jsonl", "EXP-101", "reports/published/x"
+  bool problem = false;  // false: worth knowing, or what cannot be known
+  std::string where;     // "experiments/ledger.jsonl", "EXP-101", "reports/published/x"
   std::string what;
   std::string text() const { return where + ": " + what; }
 };
 
 struct Audit {
-  std::vector<Finding> findings;  // faults first
+  std::vector<Finding> findings;  // problems first
   std::size_t claims = 0;         // experiments in the ledger
   std::size_t reports = 0;        // published
   std::size_t attempts = 0;       // in the journal
-  bool clean() const;             // no fault
+  bool clean() const;             // no problem
 };
 
-// `read` is read_spec with the program's kinds; what it throws as SpecError is a finding.
+// `read` is read_spec with the program's kinds; a formats::FormatError from it is a finding.
 Audit audit(const Project& project, const std::function<Spec(const std::filesystem::path&)>& read);
 
 // Its parts, each of which appends what it finds.

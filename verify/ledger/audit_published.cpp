@@ -2,11 +2,11 @@
 #include <map>
 #include <set>
 
+#include "formats/json_reader.h"
+#include "formats/sha256.h"
 #include "verify/ledger/audit.h"
 #include "verify/ledger/standing.h"
 #include "verify/run_file.h"
-#include "verify/sha256.h"
-#include "verify/strict_json.h"
 
 namespace octlm::verify {
 namespace {
@@ -22,23 +22,23 @@ class ReportAudit {
       : folder_(folder), lines_(lines), ledger_(ledger), findings_(findings) {}
 
   void run() {
-    if (lines_.empty()) return fault("no line of the ledger names this report");
+    if (lines_.empty()) return problem("no line of the ledger names this report");
     const Json& artefacts = lines_.front()->fields["artefacts"];
     for (const LedgerLine* line : lines_) {
-      if (line->fields["artefacts"] != artefacts) fault(line->text() + " names other digests");
+      if (line->fields["artefacts"] != artefacts) problem(line->text() + " names other digests");
     }
     check_files(artefacts);
     try {
       check_results(read_run_file(folder_));
-    } catch (const SpecError& error) {
-      fault(error.what());
+    } catch (const formats::FormatError& error) {
+      problem(error.what());
     } catch (const Json::exception& error) {
-      fault(std::string("results.jsonl is not as a run writes it: ") + error.what());
+      problem(std::string("results.jsonl is not as a run writes it: ") + error.what());
     }
   }
 
  private:
-  void fault(const std::string& what) {
+  void problem(const std::string& what) {
     findings_.push_back({true, "reports/published/" + folder_.filename().string(), what});
   }
 
@@ -46,14 +46,14 @@ class ReportAudit {
     for (const auto& [name, digest] : artefacts.items()) {
       const fs::path file = folder_ / fs::path(name).filename();
       if (!fs::is_regular_file(fs::symlink_status(file))) {
-        fault(name + " is gone");
-      } else if (sha256_file(file) != digest) {
-        fault(name + " was edited: its sha256 is not that of the ledger");
+        problem(name + " is gone");
+      } else if (formats::sha256_file(file) != digest) {
+        problem(name + " was edited: its sha256 is not that of the ledger");
       }
     }
     for (const auto& entry : fs::directory_iterator(folder_)) {
       const std::string name = entry.path().filename().string();
-      if (!artefacts.contains(name)) fault(name + " was added: the ledger does not name it");
+      if (!artefacts.contains(name)) problem(name + " was added: the ledger does not name it");
     }
   }
 
@@ -71,13 +71,13 @@ class ReportAudit {
       seen.insert(id);
       const LedgerLine* line = line_of(id);
       if (line == nullptr) {
-        fault(id + " is in the report, and no line of the ledger publishes it");
+        problem(id + " is in the report, and no line of the ledger publishes it");
       } else {
         check_experiment(*experiment, *line, run.run());
       }
     }
     for (const LedgerLine* line : lines_) {
-      if (!seen.contains(line->experiment)) fault(line->text() + " has no result in the report");
+      if (!seen.contains(line->experiment)) problem(line->text() + " has no result in the report");
     }
   }
 
@@ -85,16 +85,16 @@ class ReportAudit {
     const std::string& id = line.experiment;
     for (const char* key : {"verdict", "devices", "label", "spec_sha256"}) {
       if (experiment.at(key) != line.fields[key]) {
-        fault(id + ": its " + key + " is not that of the ledger");
+        problem(id + ": its " + key + " is not that of the ledger");
       }
     }
     const auto then = chain_until(ledger_.chain(id), experiment.at("trust").at("entry"));
     if (then.empty()) return;  // audit_anchors says so
     if (standing(then, experiment.at("spec_sha256")).label != experiment.at("label")) {
-      fault(id + ": its label is not what the ledger said then");
+      problem(id + ": its label is not what the ledger said then");
     }
     if (run.at("started") < then.back().time) {
-      fault(id + ": was run before " + then.back().text() + ", on which it rests");
+      problem(id + ": was run before " + then.back().text() + ", on which it rests");
     }
     check_attempts(id, experiment);
   }
@@ -104,9 +104,9 @@ class ReportAudit {
     for (const auto& [device, verdict] : experiment.at("devices").items()) {
       if (verdict == "not_run") continue;
       if (!attempts.contains(device) || attempts.at(device).at("intent") == "") {
-        fault(id + " on " + device + ": a result without intent");
+        problem(id + " on " + device + ": a result without intent");
       } else if (verdict == "pass" && attempts.at(device).at("failed") > 0) {
-        fault(id + " on " + device + ": a pass after a fail with equal code");
+        problem(id + " on " + device + ": a pass after a fail with equal code");
       }
     }
   }

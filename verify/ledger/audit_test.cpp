@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "verify/sha256.h"
+#include "formats/sha256.h"
 #include "verify/testing/temporary_project.h"
 
 namespace octlm::verify {
@@ -143,9 +143,6 @@ TEST_F(Register, AWithdrawnClaimCountsNoMore) {
               HasSubstr("not registered"));
 }
 
-// --- publish
-// --------------------------------------------------------------------------------------------
-
 class Published : public testing::TemporaryProject {
  protected:
   Published() {
@@ -165,7 +162,7 @@ TEST_F(Published, ARunFitsTheLedger) {
   EXPECT_EQ(line["entry"], "publish");
   EXPECT_EQ(line["verdict"], "pass");
   EXPECT_EQ(line["artefacts"].size(), std::size(kArtefacts));
-  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(problems(), IsEmpty());
   EXPECT_THAT(notes(), IsEmpty()) << "it anchors its claim";
 }
 
@@ -262,27 +259,24 @@ TEST_F(Published, LeavesNothingWhenACopyDoesNotFit) {
   EXPECT_TRUE(fs::is_empty(project_.published())) << "a partial copy was left";
 }
 
-// --- audit
-// ----------------------------------------------------------------------------------------------
-
 using Tampering = Published;
 
 TEST_F(Tampering, NothingIsFoundWhereNothingWasDone) {
-  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(problems(), IsEmpty());
   EXPECT_THAT(notes(), ElementsAre(HasSubstr("EXP-1: line 1 (EXP-1, register) is not anchored")));
 }
 
-TEST_F(Tampering, OfALedgerLineIsAFault) {
+TEST_F(Tampering, OfALedgerLineIsAProblem) {
   publish();
   auto all = ledger_lines();
   replace(project_.ledger(), "\"declared\":false", "\"declared\":true");
-  EXPECT_THAT(faults(), Contains(HasSubstr("experiments/ledger.jsonl: line 2")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("experiments/ledger.jsonl: line 2")));
   write_ledger({all[1], all[0]});
-  EXPECT_THAT(faults(), Contains(HasSubstr("reordered")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("reordered")));
   write_ledger({all[1]});
-  EXPECT_THAT(faults(), Contains(HasSubstr("follows a line that is not there")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("follows a line that is not there")));
   write_ledger({all[0], all[0], all[1]});
-  EXPECT_THAT(faults(), Contains(HasSubstr("inserted")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("inserted")));
 }
 
 // The end of a chain, that the chain itself cannot show.
@@ -290,34 +284,34 @@ TEST_F(Tampering, ALineRemovedAtTheEndIsNamedByTheReport) {
   publish();
   const auto all = ledger_lines();
   write_ledger({all[0]});
-  EXPECT_THAT(faults(), Contains(HasSubstr("no line of the ledger names this report")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("no line of the ledger names this report")));
   write_ledger({});
-  EXPECT_THAT(faults(), Contains(HasSubstr("names a line of the ledger that is not there")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("names a line of the ledger that is not there")));
 }
 
 TEST_F(Tampering, ASpecEditedAfterRegistration) {
   replace(file_of("EXP-1"), "\"at_most\":1.0", "\"at_most\":5.0");
-  EXPECT_THAT(faults(),
+  EXPECT_THAT(problems(),
               ElementsAre(HasSubstr("EXP-1.json: was edited after registration (loosening: "
                                     "criteria[max_abs_error@1].at_most)")));
 }
 
 TEST_F(Tampering, ProseEditedAfterRegistration) {
   replace(file_of("EXP-1"), "Yes.", "It depends.");
-  EXPECT_THAT(faults(),
+  EXPECT_THAT(problems(),
               ElementsAre(HasSubstr("edited after registration (narrowing: prediction)")));
 }
 
 TEST_F(Tampering, ASpecThatIsGoneOrUnreadable) {
   fs::remove(file_of("EXP-1"));
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("its file is gone")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("its file is gone")));
   std::ofstream(file_of("EXP-1")) << "{";
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("EXP-1.json")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("EXP-1.json")));
 }
 
-TEST_F(Tampering, ASpecThatNobodyRegisteredIsNoFault) {
+TEST_F(Tampering, ASpecThatNobodyRegisteredIsNoProblem) {
   write(document("EXP-2"));
-  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(problems(), IsEmpty());
   EXPECT_THAT(notes(), Contains(HasSubstr("EXP-2.json: is not registered")));
 }
 
@@ -326,10 +320,11 @@ TEST_F(Tampering, APromptFileEdited) {
   auto with_prompt = document("EXP-2");
   with_prompt["cases"].push_back({{"name", "chat"}, {"chat", "prompt.json"}});
   register_claim(project_, write(with_prompt), {});
-  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(problems(), IsEmpty());
   std::ofstream(project_.root / "prompt.json") << "What is one and one?";
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("a file that it names was edited after registration: "
-                                              "files.prompt.json")));
+  EXPECT_THAT(problems(),
+              ElementsAre(HasSubstr("a file that it names was edited after registration: "
+                                    "files.prompt.json")));
 }
 
 TEST_F(Tampering, APublishedReportEdited) {
@@ -338,15 +333,15 @@ TEST_F(Tampering, APublishedReportEdited) {
   replace(folder / "summary.md", "EXP-1", "EXP-l");
   replace(folder / "junit.xml", "EXP-1", "EXP-l");
   replace(folder / "report.html", "EXP-1", "EXP-l");
-  EXPECT_THAT(faults(), ::testing::UnorderedElementsAre(HasSubstr("summary.md was edited"),
-                                                        HasSubstr("junit.xml was edited"),
-                                                        HasSubstr("report.html was edited")));
+  EXPECT_THAT(problems(), ::testing::UnorderedElementsAre(HasSubstr("summary.md was edited"),
+                                                          HasSubstr("junit.xml was edited"),
+                                                          HasSubstr("report.html was edited")));
 }
 
 TEST_F(Tampering, PublishedResultsEdited) {
   const fs::path folder = publish();
   replace(folder / "results.jsonl", "\"verdict\":\"pass\"", "\"verdict\":\"fail\"");
-  EXPECT_THAT(faults(),
+  EXPECT_THAT(problems(),
               ElementsAre(HasSubstr("results.jsonl was edited"), HasSubstr("its verdict")));
 }
 
@@ -354,26 +349,27 @@ TEST_F(Tampering, FilesAddedToAndRemovedFromAReport) {
   const fs::path folder = publish();
   std::ofstream(folder / "index.html") << "<p>all is well";
   fs::remove(folder / "summary.md");
-  EXPECT_THAT(faults(),
+  EXPECT_THAT(problems(),
               ElementsAre(HasSubstr("summary.md is gone"), HasSubstr("index.html was added")));
   fs::remove_all(folder);
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("is gone, and the ledger names it")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("is gone, and the ledger names it")));
 }
 
 TEST_F(Tampering, AReportThatWasNeverPublished) {
   fs::create_directories(project_.published());
   fs::copy(run_, project_.published() / "by hand");
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("by hand: no line of the ledger names this report")));
+  EXPECT_THAT(problems(),
+              ElementsAre(HasSubstr("by hand: no line of the ledger names this report")));
 }
 
 TEST_F(Tampering, AResultWithoutIntent) {
   auto all = lines(project_.journal());
   write_lines(project_.journal(), {all[1]});
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("a result without intent")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("a result without intent")));
   write_lines(project_.journal(), all);
-  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(problems(), IsEmpty());
   replace(project_.journal(), "\"device\":\"cpu\"", "\"device\":\"CPU\"");
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("a result without intent"))) << "an intent edited";
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("a result without intent"))) << "an intent edited";
 }
 
 TEST_F(Tampering, APublishedResultWithoutIntent) {
@@ -381,7 +377,7 @@ TEST_F(Tampering, APublishedResultWithoutIntent) {
   std::string results = testing::text_of(file);
   const std::size_t at = results.find("\"intent\":\"", results.find("\"attempts\"")) + 10;
   std::ofstream(file) << results.replace(at, 64, "");
-  EXPECT_THAT(faults(), Contains(HasSubstr("EXP-1 on cpu: a result without intent")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("EXP-1 on cpu: a result without intent")));
 }
 
 // An amendment that does not say that there were results: another clone's ledger, or a hand.
@@ -397,10 +393,10 @@ TEST_F(Tampering, ALooseningAfterResults) {
   auto intent = nlohmann::json::parse(all[0]);
   auto result = nlohmann::json::parse(all[1]);
   intent["time"] = "2020-01-01T00:00:00.000000Z";
-  result["intent"] = sha256(intent.dump());
+  result["intent"] = formats::sha256(intent.dump());
   write_lines(project_.journal(), {intent.dump(), result.dump()});
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("was registered after results"),
-                                    HasSubstr("loosens the claim after results")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("was registered after results"),
+                                      HasSubstr("loosens the claim after results")));
 }
 
 TEST_F(Tampering, APassAfterAFailWithEqualCode) {
@@ -409,22 +405,22 @@ TEST_F(Tampering, APassAfterAFailWithEqualCode) {
       append_intent(project_.journal(),
                     {.key = {spec_.sha256, "new code", "cpu"}, .experiment = "EXP-1", .run = "x"});
   append_result(project_.journal(), intent, {"pass", 1});
-  EXPECT_THAT(faults(), ElementsAre(HasSubstr("a pass of")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("a pass of")));
 }
 
 TEST_F(Tampering, APassPublishedAfterAFailWithEqualCode) {
   publish_run(project_, run_once(spec_, 1.5, "new code").info.folder);
-  EXPECT_THAT(faults(), IsEmpty()) << "a fail may be published";
+  EXPECT_THAT(problems(), IsEmpty()) << "a fail may be published";
   // The same code on another machine, whose journal does not know.
   fs::rename(project_.journal(), project_.root / "elsewhere");
   publish_run(project_, run_once(spec_, 0.5, "new code").info.folder);
-  EXPECT_THAT(faults(), Contains(HasSubstr("publishes a pass on cpu after a fail")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("publishes a pass on cpu after a fail")));
 }
 
 TEST_F(Tampering, AnAttemptThatNeverEndedStaysVisible) {
   append_intent(project_.journal(),
                 {.key = {spec_.sha256, "c", "cpu"}, .experiment = "EXP-1", .run = "x"});
-  EXPECT_THAT(faults(), IsEmpty());
+  EXPECT_THAT(problems(), IsEmpty());
   EXPECT_THAT(notes(), Contains(HasSubstr("1 attempts never ended")));
 }
 
@@ -434,11 +430,8 @@ TEST_F(Tampering, AnAttemptThatRestsOnALineThatIsGone) {
   const Spec spec = amended(looser);
   run_once(spec, 0.5);
   write_ledger({ledger_lines()[0]});
-  EXPECT_THAT(faults(), Contains(HasSubstr("rests on a line of the ledger that is not there")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("rests on a line of the ledger that is not there")));
 }
-
-// --- anchors
-// --------------------------------------------------------------------------------------------
 
 class Tagged : public Published {
  protected:
@@ -461,7 +454,8 @@ TEST_F(Tagged, ATagAnchorsTheLinesItHas) {
   EXPECT_THAT(notes(), IsEmpty());
   EXPECT_EQ(run_once(spec_, 0.5).experiments[0].trust.anchored, true);
   write_ledger({});
-  EXPECT_THAT(faults(), Contains(HasSubstr("tag v1 names a line of the ledger that is not there")));
+  EXPECT_THAT(problems(),
+              Contains(HasSubstr("tag v1 names a line of the ledger that is not there")));
 }
 
 }  // namespace

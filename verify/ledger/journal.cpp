@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "formats/json_reader.h"
+#include "formats/sha256.h"
 #include "verify/ledger/locked_append.h"
 #include "verify/provenance.h"
-#include "verify/sha256.h"
-#include "verify/strict_json.h"
 
 namespace octlm::verify {
 namespace {
@@ -19,12 +19,12 @@ std::string text_at(const nlohmann::json& line, const char* key) {
 }
 
 Attempt read_intent(const nlohmann::json& line, std::string_view text) {
-  return {.sha256 = sha256(text),
+  return {.sha256 = formats::sha256(text),
           .time = text_at(line, "time"),
           .intent = {.key = {text_at(line, "spec_sha256"), text_at(line, "code_sha256"),
                              text_at(line, "device")},
                      .experiment = text_at(line, "experiment"),
-                     .measures = text_at(line, "measures"),
+                     .measurement_sha256 = text_at(line, "measures"),
                      .run = text_at(line, "run"),
                      .label = text_at(line, "label"),
                      .entry = text_at(line, "entry"),
@@ -38,11 +38,11 @@ void take_result(Journal& journal, const nlohmann::json& line, std::int64_t numb
   const auto attempt = std::find_if(journal.attempts.begin(), journal.attempts.end(),
                                     [&](const Attempt& one) { return one.sha256 == intent; });
   if (attempt == journal.attempts.end()) {
-    journal.faults.push_back(where + ": a result without intent: no line before it has sha256 " +
-                             intent);
+    journal.problems.push_back(where + ": a result without intent: no line before it has sha256 " +
+                               intent);
   } else if (attempt->result) {
-    journal.faults.push_back(where + ": a second result of one intent (" +
-                             attempt->intent.experiment + ")");
+    journal.problems.push_back(where + ": a second result of one intent (" +
+                               attempt->intent.experiment + ")");
   } else {
     const auto comparisons = line.find("comparisons");
     const bool counted = comparisons != line.end() && comparisons->is_number_integer();
@@ -65,7 +65,7 @@ bool compared_nothing(const Attempt& attempt) {
 
 std::string attempt_code(const std::string& code_sha256, const std::string& subject_sha256) {
   if (subject_sha256.empty()) return code_sha256;
-  return sha256(code_sha256 + "\n" + subject_sha256 + "\n");
+  return formats::sha256(code_sha256 + "\n" + subject_sha256 + "\n");
 }
 
 const Attempt* Journal::find(const std::string& intent_sha256) const {
@@ -83,10 +83,12 @@ const Attempt* Journal::last(const std::string& run, const std::string& experime
   return found == attempts.rend() ? nullptr : &*found;
 }
 
-bool Journal::results_exist(const std::string& experiment, const std::string& measures) const {
+bool Journal::results_exist(const std::string& experiment,
+                            const std::string& measurement_sha256) const {
   return std::any_of(attempts.begin(), attempts.end(), [&](const Attempt& one) {
-    const bool same = one.intent.experiment == experiment ||
-                      (!measures.empty() && one.intent.measures == measures);
+    const bool same =
+        one.intent.experiment == experiment ||
+        (!measurement_sha256.empty() && one.intent.measurement_sha256 == measurement_sha256);
     return same && one.result && one.result->comparisons > 0;
   });
 }
@@ -114,7 +116,7 @@ Journal parse_journal(std::string_view text) {
     const std::string_view one = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (one.empty()) continue;
-    const auto line = nlohmann::json::parse(one, nullptr, false);
+    const auto line = formats::parse_or_discard(one);
     const std::string type = line.is_object() ? text_at(line, "type") : "";
     if (type == "intent") {
       journal.attempts.push_back(read_intent(line, one));
@@ -130,7 +132,7 @@ Journal parse_journal(std::string_view text) {
 Journal read_journal(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error) && !error) return {};
-  return parse_journal(read_file(file));
+  return parse_journal(formats::read_file(file));
 }
 
 std::string append_intent(const std::filesystem::path& journal, const Intent& intent) {
@@ -141,7 +143,7 @@ std::string append_intent(const std::filesystem::path& journal, const Intent& in
                                {"experiment", intent.experiment},
                                {"device", intent.key.device},
                                {"spec_sha256", intent.key.spec_sha256},
-                               {"measures", intent.measures},
+                               {"measures", intent.measurement_sha256},
                                {"code_sha256", intent.key.code_sha256},
                                {"label", intent.label},
                                {"entry", intent.entry},
@@ -149,7 +151,7 @@ std::string append_intent(const std::filesystem::path& journal, const Intent& in
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
   const std::string text = line.dump(-1, ' ', false, kReplace);
   append(journal, text);
-  return sha256(text);
+  return formats::sha256(text);
 }
 
 void append_result(const std::filesystem::path& journal, const std::string& intent_sha256,

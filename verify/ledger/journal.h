@@ -32,11 +32,11 @@ std::string attempt_code(const std::string& code_sha256, const std::string& subj
 struct Intent {
   AttemptKey key;
   std::string experiment = {};
-  std::string measures = {};  // Spec::measures
-  std::string run = {};       // the folder of its reports
-  std::string label = {};     // at that time
-  std::string entry = {};     // the ledger line it rests on, by sha256; "" when unregistered
-  std::string resumes = {};   // the intent, by sha256, that it goes on with; "" of a new attempt
+  std::string measurement_sha256 = {};  // Spec's; in the file, "measures"
+  std::string run = {};                 // the folder of its reports
+  std::string label = {};               // at that time
+  std::string entry = {};    // the ledger line it rests on, by sha256; "" when unregistered
+  std::string resumes = {};  // the intent, by sha256, that it goes on with; "" of a new attempt
 };
 
 struct AttemptResult {
@@ -52,16 +52,16 @@ struct Attempt {
 };
 
 struct Journal {
-  std::vector<Attempt> attempts;    // in the order of their intents
-  std::vector<std::string> faults;  // a result without intent, a second result
-  std::int64_t torn_lines = 0;      // left by a kill in the middle of a write; not a fault
+  std::vector<Attempt> attempts;      // in the order of their intents
+  std::vector<std::string> problems;  // a result without intent, a second result
+  std::int64_t torn_lines = 0;        // left by a kill in the middle of a write; not a problem
 
   const Attempt* find(const std::string& intent_sha256) const;
   // The last attempt of a run at an experiment on a device; nullptr when there is none.
   const Attempt* last(const std::string& run, const std::string& experiment,
                       const std::string& device) const;
   // Were numbers of this experiment, or of one that measures the same, seen here?
-  bool results_exist(const std::string& experiment, const std::string& measures) const;
+  bool results_exist(const std::string& experiment, const std::string& measurement_sha256) const;
   // How often the thing was tried, with `intent` as the latest. Left out: attempts that compared
   // nothing because something was absent, and those that a later one resumed.
   Trust::Attempts count(const AttemptKey& key, const std::string& intent) const;
@@ -72,9 +72,8 @@ Journal parse_journal(std::string_view text);
 Journal read_journal(const std::filesystem::path& file);
 
 // Both throw std::runtime_error when the line cannot be written and synced. Processes may write at
-// once: one line is one write, under a lock.
-std::string append_intent(const std::filesystem::path& journal,
-                          const Intent& intent);  // its sha256
+// once: one line is one write, under a lock. Of an intent the sha256 is returned.
+std::string append_intent(const std::filesystem::path& journal, const Intent& intent);
 void append_result(const std::filesystem::path& journal, const std::string& intent_sha256,
                    const AttemptResult& result);
 

@@ -35,8 +35,8 @@ using Chain = std::vector<LedgerLine>;
 
 struct Ledger {
   std::map<std::string, Chain> chains;  // by experiment, each in the order of the file
-  // What is wrong with it, one sentence each. A ledger with faults labels nothing.
-  std::vector<std::string> faults;
+  // What is wrong with it, one sentence each. A ledger with problems labels nothing.
+  std::vector<std::string> problems;
 
   // The chain of an experiment; empty when it is not registered.
   const Chain& chain(const std::string& experiment) const;
@@ -51,14 +51,14 @@ class LedgerInvalid : public std::runtime_error {
 };
 
 // Reads every line and checks chains, digests and order. Never throws: what is wrong is in
-// `faults`.
+// `problems`.
 Ledger parse_ledger(std::string_view text);
 
 // The same of a file; one that does not exist is an empty ledger. Throws std::runtime_error when it
 // cannot be read.
 Ledger read_ledger(const std::filesystem::path& file);
 
-// Throws LedgerInvalid with the first fault and their number.
+// Throws LedgerInvalid with the first problem and their number.
 void require_valid(const Ledger& ledger, const std::string& name);
 
 // The line that continues a chain: `fields` with experiment, entry, prev and time, ready to append.

@@ -5,9 +5,9 @@
 
 #include <thread>
 
+#include "formats/sha256.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/locked_append.h"
-#include "verify/sha256.h"
 #include "verify/testing/temporary_project.h"
 
 namespace octlm::verify {
@@ -31,10 +31,10 @@ class LedgerFile : public testing::TemporaryProject {
     all_ = ledger_lines();
   }
 
-  std::string fault_of(const std::vector<std::string>& lines) const {
+  std::string problem_of(const std::vector<std::string>& lines) const {
     write_ledger(lines);
-    const auto faults = ledger().faults;
-    return faults.empty() ? "" : faults.front();
+    const auto problems = ledger().problems;
+    return problems.empty() ? "" : problems.front();
   }
   std::vector<std::string> without(std::size_t index) const {
     auto lines = all_;
@@ -50,28 +50,28 @@ TEST_F(LedgerFile, EachLineNamesTheOneBeforeItInItsChain) {
   const auto prev = [&](std::size_t i) { return nlohmann::json::parse(all_[i])["prev"]; };
   EXPECT_EQ(prev(0), kFirstPrev);
   EXPECT_EQ(prev(1), kFirstPrev);
-  EXPECT_EQ(prev(2), sha256(all_[0]));
-  EXPECT_EQ(prev(3), sha256(all_[2]));
-  EXPECT_THAT(ledger().faults, IsEmpty());
+  EXPECT_EQ(prev(2), formats::sha256(all_[0]));
+  EXPECT_EQ(prev(3), formats::sha256(all_[2]));
+  EXPECT_THAT(ledger().problems, IsEmpty());
 }
 
 TEST_F(LedgerFile, TheHeadIsOfTheSortedHeads) {
-  std::vector<std::string> heads = {sha256(all_[3]), sha256(all_[1])};
+  std::vector<std::string> heads = {formats::sha256(all_[3]), formats::sha256(all_[1])};
   for (int i = 3; i < 9; ++i) {
     registered("EXP-" + std::to_string(i));
-    heads.push_back(sha256(ledger_lines().back()));
+    heads.push_back(formats::sha256(ledger_lines().back()));
   }
   std::sort(heads.begin(), heads.end());
   std::string text;
   for (const std::string& head : heads) text += head + "\n";
-  EXPECT_EQ(ledger().head(), sha256(text));
+  EXPECT_EQ(ledger().head(), formats::sha256(text));
 }
 
 // Two branches that registered different experiments: the lines may come in either order.
 TEST_F(LedgerFile, ChainsDoNotDependOnEachOther) {
   const std::string head = ledger().head();
   write_ledger({all_[1], all_[0], all_[2], all_[3]});
-  EXPECT_THAT(ledger().faults, IsEmpty());
+  EXPECT_THAT(ledger().problems, IsEmpty());
   EXPECT_EQ(ledger().head(), head);
 }
 
@@ -81,7 +81,7 @@ TEST_F(LedgerFile, FindsALineThatWasEdited) {
     const std::size_t at = lines[i].find("\"time\":\"20");
     lines[i].replace(at, 10, "\"time\":\"19");
     write_ledger(lines);
-    EXPECT_THAT(ledger().faults, ::testing::Contains(HasSubstr("was edited or removed"))) << i;
+    EXPECT_THAT(ledger().problems, ::testing::Contains(HasSubstr("was edited or removed"))) << i;
   }
 }
 
@@ -90,18 +90,18 @@ TEST_F(LedgerFile, FindsASpecEditedInTheLastLine) {
   const std::size_t at = lines[1].find("\"at_most\":1.0");
   ASSERT_NE(at, std::string::npos);
   lines[1].replace(at, 13, "\"at_most\":9.0");
-  EXPECT_THAT(fault_of(lines), HasSubstr("line 2 (EXP-2, register) was edited: its digest"));
+  EXPECT_THAT(problem_of(lines), HasSubstr("line 2 (EXP-2, register) was edited: its digest"));
 }
 
 TEST_F(LedgerFile, FindsALineRemovedInsideAChain) {
-  EXPECT_THAT(fault_of(without(2)),
+  EXPECT_THAT(problem_of(without(2)),
               HasSubstr("line 3 (EXP-1, withdraw) follows a line that is not there"));
-  EXPECT_THAT(fault_of(without(0)), HasSubstr("follows a line that is not there"));
+  EXPECT_THAT(problem_of(without(0)), HasSubstr("follows a line that is not there"));
 }
 
 TEST_F(LedgerFile, FindsLinesReordered) {
-  EXPECT_THAT(fault_of({all_[0], all_[1], all_[3], all_[2]}), HasSubstr("were reordered"));
-  EXPECT_THAT(fault_of({all_[2], all_[0], all_[1], all_[3]}), HasSubstr("were reordered"));
+  EXPECT_THAT(problem_of({all_[0], all_[1], all_[3], all_[2]}), HasSubstr("were reordered"));
+  EXPECT_THAT(problem_of({all_[2], all_[0], all_[1], all_[3]}), HasSubstr("were reordered"));
 }
 
 TEST_F(LedgerFile, FindsALineInserted) {
@@ -109,19 +109,19 @@ TEST_F(LedgerFile, FindsALineInserted) {
   line["reason"] = "another";
   auto lines = all_;
   lines.insert(lines.begin() + 3, line.dump());
-  EXPECT_THAT(fault_of(lines), HasSubstr("a line was inserted"));
+  EXPECT_THAT(problem_of(lines), HasSubstr("a line was inserted"));
   lines = all_;
   lines.insert(lines.begin() + 1, all_[0]);
-  EXPECT_THAT(fault_of(lines), HasSubstr("a line was inserted"));
+  EXPECT_THAT(problem_of(lines), HasSubstr("a line was inserted"));
 }
 
 TEST_F(LedgerFile, FindsAClassThatIsNotThatOfTheChange) {
   auto line = nlohmann::json::parse(all_[2]);
   line["class"] = "loosening";
-  EXPECT_THAT(fault_of({all_[0], all_[1], line.dump()}), HasSubstr("its changes or its class"));
+  EXPECT_THAT(problem_of({all_[0], all_[1], line.dump()}), HasSubstr("its changes or its class"));
   line = nlohmann::json::parse(all_[2]);
   line["changes"] = nlohmann::json::array();
-  EXPECT_THAT(fault_of({all_[0], all_[1], line.dump()}), HasSubstr("its changes or its class"));
+  EXPECT_THAT(problem_of({all_[0], all_[1], line.dump()}), HasSubstr("its changes or its class"));
 }
 
 TEST_F(LedgerFile, FindsWhatNoCommandWouldWrite) {
@@ -130,17 +130,17 @@ TEST_F(LedgerFile, FindsWhatNoCommandWouldWrite) {
     json.update(changes);
     return json.dump();
   };
-  const auto again = next(all_[0], {{"prev", sha256(all_[0])}});
-  EXPECT_THAT(fault_of({all_[0], again}), HasSubstr("registers it a second time"));
+  const auto again = next(all_[0], {{"prev", formats::sha256(all_[0])}});
+  EXPECT_THAT(problem_of({all_[0], again}), HasSubstr("registers it a second time"));
   const auto first = next(all_[3], {{"prev", kFirstPrev}});
-  EXPECT_THAT(fault_of({first}), HasSubstr("comes before its registration"));
-  const auto after = next(all_[3], {{"prev", sha256(all_[3])}});
-  EXPECT_THAT(fault_of({all_[0], all_[2], all_[3], after}),
+  EXPECT_THAT(problem_of({first}), HasSubstr("comes before its registration"));
+  const auto after = next(all_[3], {{"prev", formats::sha256(all_[3])}});
+  EXPECT_THAT(problem_of({all_[0], all_[2], all_[3], after}),
               HasSubstr("comes after its withdrawal"));
   const auto other = next(all_[1], {{"experiment", "EXP-3"}});
-  EXPECT_THAT(fault_of({other}), HasSubstr("the spec of another experiment"));
+  EXPECT_THAT(problem_of({other}), HasSubstr("the spec of another experiment"));
   const auto older = next(all_[2], {{"time", "2020-01-01T00:00:00Z"}});
-  EXPECT_THAT(fault_of({all_[0], older}), HasSubstr("is older than the line before it"));
+  EXPECT_THAT(problem_of({all_[0], older}), HasSubstr("is older than the line before it"));
 }
 
 TEST_F(LedgerFile, RefusesLinesThatAreNoLines) {
@@ -152,19 +152,19 @@ TEST_F(LedgerFile, RefusesLinesThatAreNoLines) {
        R"({"experiment":"EXP-1","entry":"register","prev":"0","time":"t","commit":"c","spec_sha256":"x",)"
        R"("spec":{"id":"EXP-1","criteria":[{}]},"files":{},"metrics":[],"prior_results":)"
        R"({"computed":false,"declared":false,"source":""}})"}) {
-    EXPECT_THAT(fault_of({all_[1], line}), HasSubstr("line 2")) << line;
+    EXPECT_THAT(problem_of({all_[1], line}), HasSubstr("line 2")) << line;
   }
   auto boundless = nlohmann::json::parse(all_[1]);
   boundless["spec"]["criteria"][0].erase("at_most");
-  EXPECT_THAT(fault_of({boundless.dump()}), HasSubstr("expected one bound"));
+  EXPECT_THAT(problem_of({boundless.dump()}), HasSubstr("expected one bound"));
   auto unknown = nlohmann::json::parse(all_[1]);
   unknown["approved"] = true;
-  EXPECT_THAT(fault_of({unknown.dump()}), HasSubstr("approved"));
+  EXPECT_THAT(problem_of({unknown.dump()}), HasSubstr("approved"));
 }
 
 TEST_F(LedgerFile, FindsALineThatWasCutOff) {
   std::ofstream(project_.ledger()) << all_[1] << '\n' << all_[0].substr(0, 30);
-  EXPECT_THAT(ledger().faults, ElementsAre(HasSubstr("line 2 does not end")));
+  EXPECT_THAT(ledger().problems, ElementsAre(HasSubstr("line 2 does not end")));
 }
 
 TEST_F(LedgerFile, AnInvalidLedgerIsNotAppendedTo) {
@@ -176,13 +176,10 @@ TEST_F(LedgerFile, AnInvalidLedgerIsNotAppendedTo) {
 
 TEST(NoLedger, IsEmptyAndValid) {
   const Ledger none = read_ledger("/nonexistent/ledger.jsonl");
-  EXPECT_THAT(none.faults, IsEmpty());
-  EXPECT_EQ(none.head(), sha256(""));
+  EXPECT_THAT(none.problems, IsEmpty());
+  EXPECT_EQ(none.head(), formats::sha256(""));
   EXPECT_TRUE(none.chain("EXP-1").empty());
 }
-
-// --- appending
-// ------------------------------------------------------------------------------------------
 
 TEST(LockedAppend, WhatCannotBeWrittenWholeIsTakenBack) {
   const testing::TemporaryFolder folder;
@@ -234,15 +231,12 @@ TEST(LockedAppend, ManyAtOnce) {
   EXPECT_EQ(count, 100U);
 }
 
-// --- the journal
-// ----------------------------------------------------------------------------------------
-
 class JournalFile : public ::testing::Test {
  protected:
   std::string begin(const std::string& device = "cpu", const std::string& resumes = "") {
     return append_intent(file_, {.key = {"spec", "code", device},
                                  .experiment = "EXP-1",
-                                 .measures = "these",
+                                 .measurement_sha256 = "these",
                                  .run = "run",
                                  .resumes = resumes});
   }
@@ -286,17 +280,17 @@ TEST_F(JournalFile, SurvivesALineThatAKillCutOff) {
   EXPECT_EQ(journal().torn_lines, 1);
   EXPECT_EQ(count(attempt("pass")), "2 1 0");
   EXPECT_EQ(journal().torn_lines, 1);
-  EXPECT_THAT(journal().faults, IsEmpty());
+  EXPECT_THAT(journal().problems, IsEmpty());
 }
 
 TEST_F(JournalFile, FindsAResultWithoutIntent) {
   append_result(file_, std::string(64, 'a'), {"pass", 3});
-  EXPECT_THAT(journal().faults, ElementsAre(HasSubstr("line 1: a result without intent")));
+  EXPECT_THAT(journal().problems, ElementsAre(HasSubstr("line 1: a result without intent")));
 }
 
 TEST_F(JournalFile, FindsASecondResult) {
   append_result(file_, attempt("fail"), {"pass", 1});
-  EXPECT_THAT(journal().faults, ElementsAre(HasSubstr("a second result")));
+  EXPECT_THAT(journal().problems, ElementsAre(HasSubstr("a second result")));
   EXPECT_EQ(journal().attempts[0].result->verdict, "fail");
 }
 
@@ -313,10 +307,11 @@ TEST_F(JournalFile, KnowsWhoseResultsExist) {
 TEST_F(JournalFile, HostileLinesAreLeftOut) {
   std::filesystem::create_directories(file_.parent_path());
   std::ofstream(file_) << "[]\n1\n{\"type\": 3}\n{\"type\":\"intent\",\"device\":7}\n"
-                       << "{\"type\":\"result\",\"intent\":[]}\n\xff\n";
-  EXPECT_EQ(journal().torn_lines, 4);
+                       << "{\"type\":\"result\",\"intent\":[]}\n\xff\n"
+                       << std::string(1'000'000, '[') << '\n';
+  EXPECT_EQ(journal().torn_lines, 5);
   EXPECT_EQ(journal().attempts.size(), 1U);
-  EXPECT_EQ(journal().faults.size(), 1U);
+  EXPECT_EQ(journal().problems.size(), 1U);
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 #include <optional>
 #include <stdexcept>
 
+#include "formats/sha256.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/ledger.h"
 #include "verify/ledger/locked_append.h"
 #include "verify/ledger/standing.h"
 #include "verify/provenance.h"
 #include "verify/run_file.h"
-#include "verify/sha256.h"
 
 namespace octlm::verify {
 namespace {
@@ -85,7 +85,7 @@ class Copy {
       if (!fs::exists(from / name)) continue;
       fs::copy_file(from / name, partial_ / name);
       sync(partial_ / name);
-      digests[name] = sha256_file(partial_ / name);
+      digests[name] = formats::sha256_file(partial_ / name);
     }
   }
   ~Copy() {

@@ -4,11 +4,11 @@
 #include <functional>
 #include <stdexcept>
 
+#include "formats/sha256.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/locked_append.h"
 #include "verify/ledger/standing.h"
 #include "verify/provenance.h"
-#include "verify/sha256.h"
 
 namespace octlm::verify {
 namespace {
@@ -39,11 +39,11 @@ nlohmann::json claim_fields(const Spec& spec) {
           {"metrics", metrics}};
 }
 
-std::string measures_of(const LedgerLine& claim) {
+std::string measurement_of(const LedgerLine& claim) {
   Spec spec;
   spec.raw = claim.fields["spec"];
   spec.kind = spec.raw.value("kind", "");
-  return sha256(measurement_input(spec, claim.fields["files"]));
+  return formats::sha256(measurement_input(spec, claim.fields["files"]));
 }
 
 // Where this program can see results of the spec's measurement; "" when nowhere.
@@ -51,11 +51,11 @@ std::string results_seen(const Project& project, const Ledger& ledger, const Spe
   for (const auto& [experiment, chain] : ledger.chains) {
     const LedgerLine* claim = claim_of(chain);
     if (claim == nullptr || !results_known(chain)) continue;
-    if (experiment == spec.id || measures_of(*claim) == spec.measures) {
+    if (experiment == spec.id || measurement_of(*claim) == spec.measurement_sha256) {
       return "the ledger (" + experiment + ")";
     }
   }
-  const bool ran = read_journal(project.journal()).results_exist(spec.id, spec.measures);
+  const bool ran = read_journal(project.journal()).results_exist(spec.id, spec.measurement_sha256);
   return ran ? "reports/journal.jsonl" : "";
 }
 

@@ -12,9 +12,11 @@ namespace octlm::verify {
 // Fills all of Trust but anchored, attempts and teeth. `chain` may end early: a result is judged by
 // the lines that stood there when it was made.
 //   confirmatory   the chain's claim has this digest, and no results were known when it was
-//   registered replication    the same, but they were exploratory    the claim was loosened when
-//   results were known; for good, a new id is a new start unregistered   no chain, another digest,
-//   or withdrawn
+//                  registered
+//   replication    the same, but they were
+//   exploratory    the claim was loosened when results were known; for good: a new id is a new
+//                  start
+//   unregistered   no chain, another digest, or withdrawn
 Trust standing(std::span<const LedgerLine> chain, const std::string& spec_sha256);
 
 // The last register or amend line; nullptr in an empty chain.

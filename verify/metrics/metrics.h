@@ -60,8 +60,8 @@ struct Place {
   float subject = 0;
   float reference = 0;
   std::optional<std::int64_t> ulps;  // absent when one of them is NaN
-  std::vector<ColumnValue>
-      subject_top5;  // of that row, largest first, lowest column on ties; NaN first
+  // Of that row, largest first, lowest column on ties; NaN first.
+  std::vector<ColumnValue> subject_top5;
   std::vector<ColumnValue> reference_top5;
 };
 

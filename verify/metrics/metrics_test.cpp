@@ -48,8 +48,7 @@ Rows random_rows(std::size_t rows, std::size_t columns, unsigned seed, float spr
   return all;
 }
 
-// --- an independent computation: textbook formulas in long double, one metric at a time
-// --------------
+// An independent computation: textbook formulas in long double, one metric at a time.
 
 std::vector<long double> softmax(const std::vector<float>& row) {
   const long double top = *std::ranges::max_element(row);
@@ -189,8 +188,7 @@ TEST(RowComparison, UnequalLengthsThrow) {
   EXPECT_EQ(comparison.rows(), 1);
 }
 
-// --- cases built to fool it
-// --------------------------------------------------------------------------
+// Cases built to fool it.
 
 // I1 (pytorch/pytorch#58383): 0 against 0 must not become NaN, and the place is known.
 TEST(RowComparison, ZeroAgainstZeroIsNoError) {
@@ -402,8 +400,7 @@ TEST(RowComparison, WithoutKlTheOthersAreTheSame) {
   EXPECT_EQ(without.metrics(), want);
 }
 
-// --- the kernels of every instruction set
-// ------------------------------------------------------------
+// The kernels of every instruction set.
 
 class Kernels : public ::testing::TestWithParam<const MetricKernels*> {};
 
@@ -477,8 +474,7 @@ TEST_P(Kernels, ComputeExponentialsAsTheirHeaderSays) {
 INSTANTIATE_TEST_SUITE_P(, Kernels, ::testing::ValuesIn(metric_kernels()),
                          [](const auto& kernels) { return kernels.param->instruction_set; });
 
-// --- NaN and infinity are never laundered
-// ------------------------------------------------------------
+// NaN and infinity are never laundered.
 
 TEST(RowComparison, OneNonFiniteValueOnEitherSideSpoilsEverything) {
   for (const float bad : {kNaN, -kNaN, kInf, -kInf}) {
@@ -511,9 +507,6 @@ TEST(RowComparison, TheFirstNonFinitePlaceIsKept) {
   EXPECT_FALSE(got.worst()->ulps);
   EXPECT_TRUE(std::isnan(got.worst()->subject_top5[0].value));
 }
-
-// --- streaming
-// ---------------------------------------------------------------------------------------
 
 TEST(RowComparison, SameBitsForAnyThreadsAndAnyBlocks) {
   constexpr std::size_t kRows = 150, kColumns = 9001;

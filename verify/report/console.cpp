@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "formats/utf8.h"
 #include "verify/report/escape.h"
 #include "verify/report/text.h"
-#include "verify/utf8.h"
 
 namespace octlm::verify {
 namespace {
@@ -107,7 +107,8 @@ void ConsoleReport::draw(const std::string& doing) {
                      std::string(static_cast<std::size_t>(kWidth - filled), '.') + "] " +
                      std::to_string(done_) + "/" + std::to_string(planned_) + "  " + doing;
   // One line of a narrow terminal; cut between code points.
-  while (display_width(line) > 79 || first_invalid_utf8(line) != std::string::npos) line.pop_back();
+  while (display_width(line) > 79 || formats::find_invalid_utf8(line) != std::string::npos)
+    line.pop_back();
   clear();
   progress_ << line << std::flush;
 }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "verify/utf8.h"
+#include "formats/utf8.h"
 
 namespace octlm::verify {
 namespace {
@@ -47,7 +47,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 std::string for_terminal(std::string_view text) {
   std::string safe;
   for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = code_point_at(text, at);
+    const formats::CodePoint c = formats::checked_code_point(text, at);
     if (c.bytes == 0) {
       char byte[8];
       std::snprintf(byte, sizeof byte, "\\x%02x", static_cast<unsigned char>(text[at]));

@@ -29,7 +29,7 @@ std::string criteria_table(const ExperimentResult& experiment) {
   std::string rows;
   for (const CriterionResult& one : experiment.judgement.criteria) {
     std::string why = one.derivation;
-    if (one.implied) why = "in force without being written";
+    if (one.implied) why = "implicit: always in force";
     if (!one.note.empty()) why += (why.empty() ? "" : "; ") + one.note;
     rows += "<tr>" +
             cell(name_markup(one.metric) + "<small>" + name_markup(one.device + when_text(one)) +

@@ -14,7 +14,8 @@ namespace octlm::verify::html {
 
 extern const char* const kStyle;
 
-// --- the first screen
+// The first screen, top to bottom.
+
 struct Sentence {
   std::string verdict;      // plain text: "octlm 1a2b (cpu) matches ... in 60 of 60 comparisons."
   std::string not_checked;  // plain text: "cuda, 16 bits, beyond 200 tokens"
@@ -29,13 +30,15 @@ std::string trust_section(const RunResult& run);
 std::string changes_section(const ReportContext& context);
 std::string command_section(const RunResult& run);
 
-// --- the details
+// The details.
+
 std::string not_checked_section(const RunResult& run);
 std::string experiments_section(const RunResult& run);
 std::string trust_table(const RunResult& run);
 std::string environment_section(const RunResult& run);
 
-// --- what they share
+// What they share.
+
 bool is_red(const RunResult& run);  // a fail, an error, or no end
 
 // "✓ pass": the symbol and the word, in the colour of the verdict. Not by colour alone.

@@ -10,10 +10,12 @@ const char* const kStyle = R"(
 --fail-bg:#fbe9e7;--error-bg:#fbf0dd;--unc-bg:#eeedf8;--hatch:#dedfdb;--accent:#2b5fa8}
 @media(prefers-color-scheme:dark){:root{--bg:#131519;--card:#191c21;--ink:#e6e7e9;--quiet:#9aa1ab;
 --line:#2c3037;--soft:#20242a;--pass:#6fcf97;--fail:#ff8a80;--error:#f0b35a;--unc:#b3adf0;
---pass-bg:#16291f;--fail-bg:#381b1b;--error-bg:#33270f;--unc-bg:#24223b;--hatch:#2d3138;--accent:#86b3f2}}
+--pass-bg:#16291f;--fail-bg:#381b1b;--error-bg:#33270f;--unc-bg:#24223b;--hatch:#2d3138;
+--accent:#86b3f2}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--bg);color:var(--ink);font:14px/1.45 system-ui,-apple-system,"Segoe UI",
-Roboto,"Noto Sans","DejaVu Sans",sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+body{margin:0;background:var(--bg);color:var(--ink);
+font:14px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;
+font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 main{max-width:1240px;margin:0 auto;padding:22px 24px 60px}
 td,th,dd,code,bdi,q,li{unicode-bidi:isolate}
 header{margin-bottom:12px}
@@ -32,8 +34,8 @@ small{display:block;font-size:11px;line-height:1.25;font-weight:400}
 code,pre{font:12.5px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 pre{margin:0;padding:8px 12px;background:var(--soft);border-radius:6px;white-space:pre-wrap}
 q{quotes:"“" "”"}
-.badge{display:inline-block;white-space:nowrap;font-weight:600;font-size:12.5px;padding:1px 9px 1px 8px;
-border-radius:99px;border:1px solid}
+.badge{display:inline-block;white-space:nowrap;font-weight:600;font-size:12.5px;
+padding:1px 9px 1px 8px;border-radius:99px;border:1px solid}
 .badge i{font-style:normal}
 .pass{color:var(--pass);background:var(--pass-bg)}
 .fail{color:var(--fail);background:var(--fail-bg)}
@@ -49,10 +51,10 @@ thead th{color:var(--quiet);font-size:11.5px;vertical-align:bottom}
 .n{text-align:right;white-space:nowrap}
 td.v{background:none;white-space:nowrap;font-weight:600}
 .grid{width:100%;overflow-wrap:normal}
-.grid th,.grid td{padding:3px 4px;text-align:center;vertical-align:middle;border:1px solid var(--line);
-font-size:12px;line-height:1.3}
-.grid th[scope=row]{text-align:left;white-space:nowrap;max-width:210px;overflow:hidden;text-overflow:ellipsis;
-position:sticky;left:0;background:var(--bg)}
+.grid th,.grid td{padding:3px 4px;text-align:center;vertical-align:middle;
+border:1px solid var(--line);font-size:12px;line-height:1.3}
+.grid th[scope=row]{text-align:left;white-space:nowrap;max-width:210px;overflow:hidden;
+text-overflow:ellipsis;position:sticky;left:0;background:var(--bg)}
 .grid thead td{border:0;position:sticky;left:0;background:var(--bg)}
 .grid .path{font-weight:500;min-width:44px}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
@@ -63,8 +65,8 @@ background:repeating-linear-gradient(135deg,transparent 0 5px,var(--hatch) 5px 6
 .key{display:flex;flex-wrap:wrap;gap:2px 18px;margin:0 0 4px}
 .key i{font-style:normal;font-weight:700}
 .k-floor{color:var(--accent)}.k-measured,.k-bound{color:var(--ink)}
-.rule{display:grid;grid-template-columns:235px minmax(120px,1fr) 126px 52px 112px 112px;gap:0 14px;align-items:center;
-font-size:12.5px}
+.rule{display:grid;grid-template-columns:235px minmax(120px,1fr) 126px 52px 112px 112px;
+gap:0 14px;align-items:center;font-size:12.5px}
 .rule .who{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .rule .num{text-align:right;white-space:nowrap}
 .rule i{font-style:normal}
@@ -87,10 +89,12 @@ dd{margin:0}
 .chain dl{display:block}
 .chain dl div{display:grid;grid-template-columns:130px 1fr;gap:0 14px;padding:1px 0}
 .chain dt{font-size:12.5px;line-height:1.6}
-.panel{padding:10px 14px;border-radius:6px;margin:0 0 8px;color:var(--ink);border-left:3px solid var(--fail)}
+.panel{padding:10px 14px;border-radius:6px;margin:0 0 8px;color:var(--ink);
+border-left:3px solid var(--fail)}
 .panel.error{border-color:var(--error)}
 .panel .badge{background:none}
-.tokens th,.tokens td{padding:2px 9px 2px 0;text-align:left;white-space:nowrap}.tokens .apart{color:var(--fail);font-weight:600}.tokens small{color:inherit}
+.tokens th,.tokens td{padding:2px 9px 2px 0;text-align:left;white-space:nowrap}
+.tokens .apart{color:var(--fail);font-weight:600}.tokens small{color:inherit}
 .panel h4{margin:8px 0 2px;font-size:13px}
 .pair{display:flex;flex-wrap:wrap;gap:6px 40px;margin:6px 0}
 caption{text-align:left;font-size:12px;color:var(--quiet);padding:0 9px}
@@ -106,7 +110,8 @@ ul{margin:2px 0;padding-left:18px}
 @media(max-width:760px){main{padding:14px 14px 40px}h1{font-size:19px}.unchecked{font-size:14.5px}
 .rule{grid-template-columns:1fr 1fr;gap:0 10px;margin-bottom:10px}.rule .num{text-align:left}
 .rule .who,.rule .ruler{grid-column:1/3}.grid .edge{text-align:left}.axis-row span{display:none}
-.grid th[scope=row]{min-width:96px;max-width:112px;white-space:normal;overflow-wrap:anywhere;font-size:11.5px}dl{gap:4px 18px}
+.grid th[scope=row]{min-width:96px;max-width:112px;white-space:normal;overflow-wrap:anywhere;
+font-size:11.5px}dl{gap:4px 18px}
 .s-tightest,.s-trust,.s-changes,.s-command,.chain dl div{display:block}.panel{padding:10px}}
 @media print{.scroll{overflow:visible}.experiment{content-visibility:visible}}
 )";

@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include "formats/error.h"
+#include "formats/utf8.h"
 #include "verify/read_back.h"
 #include "verify/report/html_sections.h"
 #include "verify/report/jsonl.h"
@@ -11,7 +13,6 @@
 #include "verify/report/markdown.h"
 #include "verify/report/rendering.h"
 #include "verify/testing/sample_run.h"
-#include "verify/utf8.h"
 
 namespace octlm::verify {
 namespace {
@@ -34,9 +35,6 @@ RunResult green() {
 }
 
 std::string page(const RunResult& run) { return html_report(run, {}); }
-
-// --- the sentence
-// ----------------------------------------------------------------------------------
 
 std::string verdict(const RunResult& run) { return html::sentence(run).verdict; }
 std::string not_checked_in(const RunResult& run) { return html::sentence(run).not_checked; }
@@ -99,9 +97,6 @@ TEST(Sentence, EverythingPassedOnlyWhenEverythingWasCompared) {
   EXPECT_EQ(run.summary.why, "What was run passed.");
 }
 
-// --- the page
-// --------------------------------------------------------------------------------------
-
 TEST(Html, TheFirstScreenIsInOrder) {
   for (const bool red : {false, true}) {
     const std::string text =
@@ -152,7 +147,7 @@ TEST(Html, HostileTextIsText) {
   RunDifference changed;
   changed.changes.push_back({RunChange::Weight::kWorse, kHostile, kHostile});
   const std::string text = html_report(run, {PublishedRun{kHostile, changed}, true});
-  EXPECT_EQ(first_invalid_utf8(text), std::string::npos);
+  EXPECT_EQ(formats::find_invalid_utf8(text), std::string::npos);
   for (const char* mark : {"<script", "<img", "\x1b", "\x01", "\xE2\x80\xAE", "</script>"}) {
     EXPECT_THAT(text, Not(HasSubstr(mark)));
   }
@@ -354,9 +349,6 @@ TEST(Html, AHundredExperimentsAreASmallPage) {
   EXPECT_LT(page(run_of(std::move(experiments))).size(), 2'500'000U);
 }
 
-// --- read back
-// -------------------------------------------------------------------------------------
-
 class ReadBack : public ::testing::Test {
  protected:
   void write(const RunResult& run) {
@@ -471,9 +463,11 @@ TEST_F(ReadBack, AStrangeFileIsReadAsFarAsItGoes) {
 }
 
 TEST_F(ReadBack, WhatIsNoRunIsRefused) {
-  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), SpecError);
-  std::ofstream(folder_.path() / "results.jsonl") << "{}\n";
-  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), SpecError);
+  EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), formats::FormatError);
+  for (const std::string& line : {std::string("{}"), std::string(1'000'000, '[')}) {
+    std::ofstream(folder_.path() / "results.jsonl") << line << '\n';
+    EXPECT_THROW(render_run(folder_.path(), folder_.path(), std::nullopt), formats::FormatError);
+  }
 }
 
 TEST_F(ReadBack, ThePageSaysWhatChangedSinceTheLastPublishedRun) {

@@ -180,8 +180,18 @@ void JsonlReport::device_ready(const ExperimentResult& experiment, const std::st
 void JsonlReport::comparison_finished(const ExperimentResult& experiment,
                                       const ComparisonResult& result) {
   if (result.kept) return;
+  std::string lines;  // written at once: where the comparison stands, so do its further lines
+  if (const Measurement* measured = result.measurement()) {
+    for (const FurtherLine& line : measured->lines) {
+      nlohmann::json fields = key_json(experiment, result.key);
+      for (const auto& [name, value] : line.fields.items()) {
+        if (!fields.contains(name)) fields[name] = value;
+      }
+      lines += json_line(line.type.c_str(), fields);
+    }
+  }
   const char* type = result.measurement() ? "comparison" : "not_compared";
-  file_.append(json_line(type, comparison_line(experiment, result)));
+  file_.append(lines + json_line(type, comparison_line(experiment, result)));
 }
 
 void JsonlReport::experiment_finished(const ExperimentResult& experiment) {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "verify/output_file.h"
+#include "formats/output_file.h"
 #include "verify/report/report.h"
 
 namespace octlm::verify {
@@ -14,8 +14,7 @@ namespace octlm::verify {
 class JsonlReport : public Report {
  public:
   // Creates the file, or goes on with that of a resumed run, whose `run` line and kept lines stand
-  // there. Throws std::runtime_error with path and reason, then and on every failed
-  // write.
+  // there. Throws std::runtime_error with path and reason, then and on every failed write.
   explicit JsonlReport(std::filesystem::path file) : file_(std::move(file)) {}
 
   void run_started(const RunInfo& info, std::int64_t comparisons) override;
@@ -27,7 +26,7 @@ class JsonlReport : public Report {
   void run_finished(const RunResult& run) override;
 
  private:
-  AppendFile file_;
+  formats::AppendFile file_;
 };
 
 // One line of the file: `type` first, then the fields; non-finite numbers as strings, bytes that

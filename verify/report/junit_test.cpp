@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "formats/utf8.h"
 #include "verify/report/markup.h"
 #include "verify/testing/sample_run.h"
-#include "verify/utf8.h"
 
 namespace octlm::verify {
 namespace {
@@ -109,9 +109,9 @@ TEST(Junit, HoldsNoCharacterThatXmlForbids) {
   one.id = one.title = one.kind = one.trust.label = hostile;
   one.judgement.reason = hostile;
   const std::string xml = junit_xml(run_of({one}));
-  ASSERT_EQ(first_invalid_utf8(xml), std::string::npos);
+  ASSERT_EQ(formats::find_invalid_utf8(xml), std::string::npos);
   for (std::size_t at = 0; at < xml.size();) {
-    const CodePoint c = code_point_at(xml, at);
+    const formats::CodePoint c = formats::checked_code_point(xml, at);
     EXPECT_TRUE(c.value == '\n' || (c.value >= 0x20 && c.value != 0xFFFE && c.value != 0xFFFF))
         << "U+" << std::hex << c.value;
     at += c.bytes;

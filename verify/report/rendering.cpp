@@ -1,7 +1,8 @@
 #include "verify/report/rendering.h"
 
+#include "formats/error.h"
+#include "formats/output_file.h"
 #include "verify/lenient_json.h"
-#include "verify/output_file.h"
 #include "verify/read_back.h"
 #include "verify/report/html.h"
 #include "verify/report/junit.h"
@@ -26,7 +27,7 @@ std::optional<PublishedRun> last_published(const RunResult& run, const Project& 
       if (started >= run.info.started || started < last_started) continue;
       last_started = started;
       last = std::move(file);
-    } catch (const SpecError&) {
+    } catch (const formats::FormatError&) {
       // No run; the audit says so.
     }
   }
@@ -42,9 +43,9 @@ Rendered render_run(const fs::path& folder, const fs::path& to,
   Rendered made{.files = {}, .run = read_back(file), .torn = file.torn};
   ReportContext context{.published = std::nullopt, .torn = file.torn};
   if (project) context.published = last_published(made.run, *project);
-  replace_file(to / "summary.md", markdown_summary(made.run));
-  replace_file(to / "junit.xml", junit_xml(made.run));
-  replace_file(to / "report.html", html_report(made.run, context));
+  formats::replace_file(to / "summary.md", markdown_summary(made.run));
+  formats::replace_file(to / "junit.xml", junit_xml(made.run));
+  formats::replace_file(to / "report.html", html_report(made.run, context));
   made.files.assign(std::begin(kRenderings), std::end(kRenderings));
   return made;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/error.h"
 #include "verify/ledger/project.h"
 #include "verify/report/report.h"
 
@@ -20,7 +21,8 @@ struct Rendered {
 };
 
 // Writes into `to`. `project`: where published runs stand, for what changed since the last of them.
-// Throws SpecError when `folder` is no run, std::runtime_error when a file cannot be written.
+// Throws formats::FormatError when `folder` is no run, std::runtime_error when a file cannot be
+// written.
 Rendered render_run(const std::filesystem::path& folder, const std::filesystem::path& to,
                     const std::optional<Project>& project);
 

@@ -2,9 +2,9 @@
 
 #include <sstream>
 
+#include "formats/output_file.h"
 #include "verify/criteria.h"
 #include "verify/metrics/metric_value.h"
-#include "verify/output_file.h"
 #include "verify/report/console.h"
 #include "verify/report/escape.h"
 #include "verify/report/jsonl.h"
@@ -56,9 +56,6 @@ RunResult mixed_run() {
       {key("story", "cuda", "cached:half"), NotRun{"no GPU: nothing would change that", "cuda"}}};
   return run_with(std::move(experiment), spec_of("EXP-1", {at_most("max_abs_error@1", 1e-3)}));
 }
-
-// --- results.jsonl
-// -----------------------------------------------------------------------------------
 
 TEST(Jsonl, TypeComesFirstAndOneLineEach) {
   const std::string line = json_line("comparison", {{"a", 1}, {"zz", "x\ny"}});
@@ -149,7 +146,7 @@ TEST(Jsonl, TheNamesOfTheFormat) {
 }
 
 TEST(Jsonl, AFullDiskIsAnError) {
-  EXPECT_THAT(message_of<std::runtime_error>([] { AppendFile("/dev/full").append("x"); }),
+  EXPECT_THAT(message_of<std::runtime_error>([] { formats::AppendFile("/dev/full").append("x"); }),
               HasSubstr("/dev/full: cannot be written: No space left on device"));
   EXPECT_THAT(message_of<std::runtime_error>([] { JsonlReport("/nonexistent/results.jsonl"); }),
               HasSubstr("cannot be written: No such file"));
@@ -160,25 +157,23 @@ TEST(Jsonl, AFullDiskIsAnError) {
 TEST(Jsonl, AFileIsReplacedWholeOrNotAtAll) {
   const testing::TemporaryFolder folder;
   const auto file = folder.path() / "summary.md";
-  replace_file(file, "one, which is longer");
-  replace_file(file, "two");
+  formats::replace_file(file, "one, which is longer");
+  formats::replace_file(file, "two");
   EXPECT_EQ(testing::text_of(file), "two");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
-  EXPECT_THROW(replace_file("/nonexistent/summary.md", "x"), std::runtime_error);
+  EXPECT_THROW(formats::replace_file("/nonexistent/summary.md", "x"), std::runtime_error);
   std::filesystem::create_directory(folder.path() / "report.html");
   std::ofstream(folder.path() / "report.html" / "x") << "x";
-  EXPECT_THROW(replace_file(folder.path() / "report.html", "x"), std::runtime_error);
+  EXPECT_THROW(formats::replace_file(folder.path() / "report.html", "x"), std::runtime_error);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
 }
 
-// --- text for people
-// ---------------------------------------------------------------------------------
-
 TEST(Escape, Terminal) {
   EXPECT_EQ(for_terminal("a\x1b[31m\a\r\n\t\x7f"), "a\\x1b[31m\\x07\\r\\n\\t\\x7f");
+  // CSI as one C1 character.
   EXPECT_EQ(for_terminal("\xC2\x9B"
                          "31m"),
-            "\\u{9b}31m");  // CSI as one C1 character
+            "\\u{9b}31m");
   EXPECT_EQ(for_terminal("\xE2\x80\xAE"), "\\u{202e}");
   EXPECT_EQ(for_terminal("\xE2\x80\xA8"), "\\u{2028}");
   EXPECT_EQ(for_terminal("\xff\xe2\x82"), "\\xff\\xe2\\x82");

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/testing/message_of.h"
+#include "formats/testing/temporary_folder.h"
 #include "verify/kind.h"
 #include "verify/metrics/metrics.h"
 #include "verify/runner.h"
@@ -26,15 +28,30 @@ class FakeExperiment : public Experiment {
       : plan_(std::move(plan)), answer_(std::move(answer)), preparation_(std::move(preparation)) {}
 
   std::vector<ComparisonKey> comparisons() const override { return plan_; }
-  std::optional<NotRun> prepare(const std::string& device) override {
-    return preparation_ ? preparation_(device) : std::nullopt;
+  Opened open(const std::string& device, const Host&) const override {
+    if (auto absent = preparation_ ? preparation_(device) : std::nullopt) return *absent;
+    return std::make_unique<Fake>(*this);
   }
-  Outcome compare(const ComparisonKey& key) override { return answer_(key); }
-  void release() override { ++released; }
 
-  int released = 0;
+  std::function<nlohmann::json()> identity = [] { return nlohmann::json::object(); };
+  std::function<void()> closing = [] {};
+  mutable int closed = 0, destroyed = 0;
 
  private:
+  struct Fake final : Session {
+    explicit Fake(const FakeExperiment& owner) : experiment(owner) {}
+    ~Fake() override { ++experiment.destroyed; }
+    nlohmann::json identity() const override { return experiment.identity(); }
+    Outcome compare(std::size_t index) override {
+      return experiment.answer_(experiment.plan_.at(index));
+    }
+    void close() override {
+      ++experiment.closed;
+      experiment.closing();
+    }
+    const FakeExperiment& experiment;
+  };
+
   std::vector<ComparisonKey> plan_;
   Answer answer_;
   Preparation preparation_;
@@ -68,49 +85,29 @@ inline Spec spec_of(const std::string& id, std::vector<Criterion> criteria) {
 
 // Kinds of the real names and parts whose own part nobody reads: for tests of the envelope.
 inline std::vector<Kind> envelope_kinds() {
-  std::vector<std::string> load = {"stored_tensors@1", "stored_elements@1", "parameters@1",
-                                   "files_match@1"};
+  const auto count = [](const char* name) { return MetricDefinition{name, "", ""}; };
   return {
       {.name = "checkpoint_load",
        .summary = "",
-       .metrics = load,
-       .faults = {},
-       .parts = {"model", "subject", "cases"},
-       .read = {}},
+       .role = Role::kFile,
+       .metrics = {count("stored_tensors@1"),
+                   count("stored_elements@1"),
+                   count("parameters@1"),
+                   {"files_match@1", "", "", MetricDefinition::Type::kBool}},
+       .parts = {"model", "subject", "cases"}},
       {.name = "logit_parity",
        .summary = "",
-       .metrics = row_metrics(),
        .faults = {"swap_k_v_proj", "stale_kv_slot"},
-       .parts = {"model", "reference", "subject", "cases"},
-       .read = {}},
+       .parts = {"model", "reference", "subject", "cases"}},
       {.name = "cached_parity",
        .summary = "",
-       .metrics = row_metrics(),
-       .faults = {},
-       .parts = {"model", "subject", "cases", "parameters"},
-       .read = {}},
+       .role = Role::kSelf,
+       .parts = {"model", "subject", "cases", "parameters"}},
   };
 }
 
-// A folder that is gone when the test is.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "octlm-verify-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using formats::testing::message_of;
+using formats::testing::TemporaryFolder;
 
 inline std::string text_of(const std::filesystem::path& file) {
   std::ostringstream text;
@@ -124,17 +121,6 @@ inline std::vector<nlohmann::json> lines_of(const std::filesystem::path& file) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
   return lines;
-}
-
-// What `action` throws, as text; "" when it does not.
-template <class Error, class Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace octlm::verify::testing

@@ -108,7 +108,7 @@ class TemporaryProject : public ::testing::Test {
     return run(options, items);
   }
 
-  std::vector<std::string> faults() const { return texts(true); }
+  std::vector<std::string> problems() const { return texts(true); }
   std::vector<std::string> notes() const { return texts(false); }
 
   TemporaryFolder folder_;
@@ -116,12 +116,12 @@ class TemporaryProject : public ::testing::Test {
   std::vector<Kind> kinds_;
 
  private:
-  std::vector<std::string> texts(bool fault) const {
+  std::vector<std::string> texts(bool problem) const {
     std::vector<std::string> found;
     const Audit made =
         audit(project_, [&](const std::filesystem::path& file) { return read_spec(file, kinds_); });
     for (const Finding& finding : made.findings) {
-      if (finding.fault == fault) found.push_back(finding.text());
+      if (finding.problem == problem) found.push_back(finding.text());
     }
     return found;
   }

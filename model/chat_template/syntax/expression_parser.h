@@ -1,6 +1,14 @@
-// Expressions, from the loosest binding to the tightest: a if b else c, or, and, not, comparisons,
-// + -, ~,
-// * / // %, **, signs, then what follows a value: .name [key] (call) |filter is test.
+// Expressions. From the loosest binding to the tightest:
+//   a if b else c
+//   or
+//   and
+//   not
+//   comparisons
+//   + -
+//   ~
+//   * / // %
+//   **, signs
+//   what follows a value: .name [key] (call) |filter is test
 #pragma once
 
 #include <string>

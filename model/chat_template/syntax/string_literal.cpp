@@ -1,5 +1,6 @@
 #include "model/chat_template/syntax/string_literal.h"
 
+#include "formats/utf8.h"
 #include "model/chat_template/values/unicode.h"
 
 namespace octlm::model::jinja {
@@ -71,7 +72,7 @@ StringLiteral resolve_escapes(std::string_view inside) {
       if (!octal && count < wanted) return {{}, std::string("a cut \\") + c + " escape"};
       if (code_point > 0x10FFFF) return {{}, "an escape beyond Unicode"};
       if (code_point >= 0xD800 && code_point < 0xE000) return {{}, "a surrogate in a string", true};
-      append_utf8(code_point, text);
+      formats::append_utf8(text, code_point);
     } else if (c == 'N') {
       return {{}, "a \\N{...} escape", true};
     } else if (static_cast<unsigned char>(c) >= 0x80) {

@@ -78,8 +78,8 @@ void append_repr(Runtime& runtime, TextBuilder& out, const Value& value);
 
 void append_string_repr(TextBuilder& out, const Text& text, Origin origin) {
   const bool single = text.text().find('\'') != std::string::npos;
-  const bool twofold = text.text().find('"') != std::string::npos;
-  const char quote = single && !twofold ? '"' : '\'';
+  const bool double_quote = text.text().find('"') != std::string::npos;
+  const char quote = single && !double_quote ? '"' : '\'';
   out.append({&quote, 1}, origin);
   append_escaped(out, text, [&](char32_t c) { return escaped_in_repr(c, quote); });
   out.append({&quote, 1}, origin);
@@ -261,8 +261,8 @@ std::string float_text(double value) {
   char buffer[40];
   const auto written = std::to_chars(buffer, buffer + sizeof buffer, std::fabs(value),
                                      std::chars_format::scientific);
-  const std::string_view shortest(buffer,
-                                  static_cast<std::size_t>(written.ptr - buffer));  // d.ddde+XX
+  // d.ddde+XX
+  const std::string_view shortest(buffer, static_cast<std::size_t>(written.ptr - buffer));
   const std::size_t e = shortest.find('e');
   int exponent = 0;
   const char* digits_of_exponent = shortest.data() + e + (shortest[e + 1] == '+' ? 2 : 1);

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "formats/utf8.h"
+
 namespace octlm::model::jinja {
 namespace {
 
@@ -28,7 +30,7 @@ const SpecialCase* special_case(char32_t code_point) {
 
 std::string as_utf8(char32_t code_point) {
   std::string text;
-  append_utf8(code_point, text);
+  formats::append_utf8(text, code_point);
   return text;
 }
 
@@ -45,26 +47,7 @@ std::size_t length_at(std::string_view text, std::size_t at) {
 }
 
 char32_t code_point_at(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-  switch (length_at(text, at)) {
-    case 1:
-      return byte(0);
-    case 2:
-      return ((byte(0) & 0x1Fu) << 6) | (byte(1) & 0x3Fu);
-    case 3:
-      return ((byte(0) & 0x0Fu) << 12) | ((byte(1) & 0x3Fu) << 6) | (byte(2) & 0x3Fu);
-    default:
-      return ((byte(0) & 0x07u) << 18) | ((byte(1) & 0x3Fu) << 12) | ((byte(2) & 0x3Fu) << 6) |
-             (byte(3) & 0x3Fu);
-  }
-}
-
-void append_utf8(char32_t code_point, std::string& text) {
-  std::array<utf8proc_uint8_t, 4> bytes{};
-  const auto count = utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), bytes.data());
-  for (utf8proc_ssize_t i = 0; i < count; ++i) {
-    text.push_back(static_cast<char>(bytes[static_cast<std::size_t>(i)]));
-  }
+  return formats::code_point_at(text.data() + at).value;
 }
 
 std::size_t count_code_points(std::string_view text) {

@@ -10,7 +10,6 @@ namespace octlm::model::jinja {
 // Bytes of the code point that starts at text[at].
 std::size_t length_at(std::string_view text, std::size_t at);
 char32_t code_point_at(std::string_view text, std::size_t at);
-void append_utf8(char32_t code_point, std::string& text);
 
 std::size_t count_code_points(std::string_view text);
 // The byte at which code point `index` starts; text.size() for the one past the end.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/testing/temporary_folder.h"
 #include "model/tokenizer/tokenizer.h"
 #include "model/tokenizer/vocabulary.h"
 
@@ -18,9 +19,11 @@ namespace octlm::model::testing {
 using Json = nlohmann::ordered_json;
 
 inline constexpr const char* kQwenExpression =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
+    R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 inline constexpr const char* kLlamaExpression =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
+    R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 inline Json byte_level(bool use_regex) {
   return {{"type", "ByteLevel"},
@@ -79,22 +82,9 @@ inline Json tiny(const std::vector<std::pair<std::string, std::string>>& merges 
 }
 
 // A folder that goes with the object.
-class Folder {
+class Folder : public formats::testing::TemporaryFolder {
  public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "octlm_tokenizer_XXXXXX") {
-    std::string name = path_.string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  void write(const std::string& text) const { std::ofstream(path_ / "tokenizer.json") << text; }
-
- private:
-  std::filesystem::path path_;
+  void write(const std::string& text) const { std::ofstream(path() / "tokenizer.json") << text; }
 };
 
 inline Tokenizer load_text(const std::string& text) {
