@@ -331,8 +331,14 @@ TEST(ChatRequest, IsReadStrictly) {
               HasSubstr("did you mean 'enable_thinking'"));
   EXPECT_THAT(refusal(R"({"messages": [{"role": "user", "role": "x"}]})"),
               HasSubstr("duplicate key"));
-  EXPECT_THAT(refusal(R"({"messages": [{"role": "user", "n": 123456789012345678901}]})"),
-              HasSubstr("64 bits"));
+  EXPECT_EQ(refusal(R"({"messages": [{"role": "user", "n": 123456789012345678901}]})"), "accepted");
+  const std::string overflow = refusal(R"({"messages": [{"role": "user", "n": 1E400}]})");
+  EXPECT_THAT(overflow, HasSubstr("chat:1:"));
+  EXPECT_THAT(overflow, HasSubstr("1E400"));
+  EXPECT_THAT(refusal(R"({"messages": [{"role": "user", "n": "\ud800"}]})"),
+              HasSubstr("surrogate"));
+  EXPECT_THAT(refusal("{\"messages\": [{\"role\": \"user\", \"n\": \"\xff\"}]}"),
+              HasSubstr("UTF-8"));
   EXPECT_THAT(refusal(R"({"messages")"), HasSubstr("not JSON"));
 }
 
