@@ -467,7 +467,7 @@ TEST_F(ShardedTest, MalformedIndexIsRefused) {
         R"({"weight_map":{"a":1}})", R"({"weight_map":{"a":"x.safetensors","a":"y.safetensors"}})",
         R"({"weight_map":{"a":"x.safetensors"},"weights":{}})"}) {
     write_text(path("model.safetensors.index.json"), text);
-    EXPECT_THAT(refusal(), AllOf(StartsWith(path("model.safetensors.index.json").string() + ": "),
+    EXPECT_THAT(refusal(), AllOf(StartsWith(path("model.safetensors.index.json").string() + ":"),
                                  Not(HasSubstr("\n"))))
         << text;
   }
