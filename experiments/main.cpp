@@ -18,7 +18,7 @@ namespace {
 
 int report(const char* kind, const std::exception& error, int code) {
   // What it quotes may come from a file of somebody else's.
-  std::cerr << "octlm: " << kind << octlm::verify::for_terminal(error.what()) << '\n';
+  std::cerr << "octlm: " << kind << octlm::verify::for_terminal_lines(error.what()) << '\n';
   return code;
 }
 

@@ -69,16 +69,16 @@ class Builder {
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
   bool number_integer(number_integer_t value) {
-    if (value < limits_.least_integer) too_large(std::to_string(value));
+    if (value < limits_.least_integer) return beyond(std::to_string(value));
     return put(value);
   }
   bool number_unsigned(number_unsigned_t value) {
-    if (value > limits_.greatest_integer) too_large(std::to_string(value));
+    if (value > limits_.greatest_integer) return beyond(std::to_string(value));
     return put(value);
   }
   // `written` is the number as the text has it.
   bool number_float(number_float_t value, const string_t& written) {
-    if (written.find_first_of(".eE") == std::string::npos) too_large(printable(written));
+    if (written.find_first_of(".eE") == std::string::npos) return beyond(written);
     if (!std::isfinite(value)) fail(printable(written) + " is too large for a number");
     const std::string_view mantissa =
         std::string_view(written).substr(0, written.find_first_of("eE"));
@@ -126,6 +126,10 @@ class Builder {
 
   [[noreturn]] void fail(const std::string& what) const {
     refuse(place(where_, text_, read_ == 0 ? 0 : read_ - 1), what);
+  }
+  bool beyond(const std::string& written) {
+    if (!limits_.digits_beyond) too_large(printable(written));
+    return put(Json::binary({written.begin(), written.end()}));
   }
   [[noreturn]] void too_large(const std::string& written) const {
     const bool exact = limits_.greatest_integer <= static_cast<std::uint64_t>(kMaxExactInteger);

@@ -115,6 +115,23 @@ TEST(ParseStrictOrdered, KeepsTheOrderAndRefusesTheSame) {
   EXPECT_THAT(refusal_of(std::string(1000000, '[')), HasSubstr("nested deeper"));
 }
 
+TEST(ParseStrictOrdered, KeepsTheDigitsOfGreaterIntegersWhereAsked) {
+  const JsonLimits limits{
+      .least_integer = INT64_MIN, .greatest_integer = INT64_MAX, .digits_beyond = true};
+  const auto read = parse_strict_ordered(
+      "[9223372036854775807, 9223372036854775808, -9223372036854775809, 123456789012345678901]",
+      "w", limits);
+  EXPECT_EQ(read[0], INT64_MAX);
+  const auto digits = [&](std::size_t i) {
+    return std::string(read[i].get_binary().begin(), read[i].get_binary().end());
+  };
+  EXPECT_EQ(digits(1), "9223372036854775808");
+  EXPECT_EQ(digits(2), "-9223372036854775809");
+  EXPECT_EQ(digits(3), "123456789012345678901");
+  EXPECT_THROW(parse_strict_ordered("[1e400]", "w", limits), FormatError);
+  EXPECT_THROW(parse_strict_ordered("[" + std::string(400, '1') + "]", "w", limits), FormatError);
+}
+
 TEST(ParseOrDiscard, DiscardsWhatIsRefused) {
   EXPECT_EQ(parse_or_discard("[1e3]"), nlohmann::json({1e3}));
   for (const std::string& text : {std::string("{"), std::string("1e999"), std::string("\"\xff\""),

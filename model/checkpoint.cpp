@@ -18,6 +18,7 @@
 #include "model/checkpoint_json.h"
 #include "model/finite_scan.h"
 #include "model/safetensors.h"
+#include "model/tensor_names.h"
 
 namespace octlm::model {
 namespace {
@@ -28,6 +29,7 @@ constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 constexpr const char* kEmbedding = "model.embed_tokens.weight";
 constexpr const char* kHead = "lm_head.weight";
+constexpr const char* kBasePrefix = "model.";
 constexpr std::size_t kMaxIndexBytes = 100'000'000;
 constexpr std::size_t kAlignment = 64;  // of copies: a cache line, and the widest vector
 
@@ -161,9 +163,11 @@ void check_shards_exist(const fs::path& folder, const std::set<std::string>& sha
   }
 }
 
-std::string first_line(const fs::path& folder, std::size_t problems) {
-  return folder.string() + ": the tensors are not those of its config.json (" +
-         std::to_string(problems) + (problems == 1 ? " problem" : " problems") +
+// The cause first, where one explains the findings.
+std::string first_line(const fs::path& folder, const std::string& cause, std::size_t problems) {
+  return folder.string() + ": the tensors are not those of its config.json" +
+         (cause.empty() ? "" : ": " + cause) + " (" + std::to_string(problems) +
+         (problems == 1 ? " problem" : " problems") +
          "); fetch the checkpoint again, or check config.json";
 }
 
@@ -175,7 +179,12 @@ struct Checkpoint::Impl {
   std::vector<SafetensorsFile> shards;
   std::vector<fs::path> files;
   std::vector<StoredTensor> stored;
-  std::map<std::string, std::size_t, std::less<>> index_of;  // into stored
+  // The architecture's name -> index into stored. Differs from the stored name where that is a base
+  // model's.
+  std::map<std::string, std::size_t, std::less<>> index_of;
+  bool base_names = false;
+  std::vector<std::string> ignored;
+  std::string cause;  // of the findings about names, "" when none is known
   std::vector<AlignedBytes> copies;
   std::vector<std::string> notes;
   std::int64_t stored_elements = 0;
@@ -186,9 +195,11 @@ struct Checkpoint::Impl {
   void account(const std::optional<WeightMap>& weight_map);
   void check_against_index(const WeightMap& weight_map, Problems& problems) const;
   void check_against_architecture(Problems& problems);
+  std::vector<std::string> parameter_names() const;
   void align();
   void check_stored_head() const;
   void check_finite() const;
+  void note_tensors();
   void note_ignored(const std::vector<std::string>& names);
 };
 
@@ -251,25 +262,41 @@ void Checkpoint::Impl::check_against_index(const WeightMap& weight_map, Problems
   }
 }
 
+// As stored, the ignored ones left out.
+std::vector<std::string> Checkpoint::Impl::parameter_names() const {
+  std::vector<std::string> names;
+  for (const StoredTensor& tensor : stored) {
+    if (!is_stored_buffer(tensor.name, tensor.view.shape)) names.push_back(tensor.name);
+  }
+  return names;
+}
+
 void Checkpoint::Impl::check_against_architecture(Problems& problems) {
-  std::map<std::string, Shape> wanted;
+  WantedTensors wanted;
   for (ExpectedTensor& tensor : expected_tensors(config)) {
     unique_parameters += tensor.shape.elements();
     wanted.emplace(std::move(tensor.name), tensor.shape);
   }
+  const std::vector<std::string> names = parameter_names();
+  base_names = model::has_base_names(names, wanted);
   // The published Qwen3-0.6B is tied and stores the head all the same.
-  std::map<std::string, Shape> allowed = wanted;
+  WantedTensors allowed = wanted;
   allowed.emplace(kHead, Shape{config.vocab_size, config.hidden_size});
 
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const StoredTensor& tensor = stored[i];
-    const auto [first, is_first] = index_of.emplace(tensor.name, i);
+    if (is_stored_buffer(tensor.name, tensor.view.shape)) {
+      ignored.push_back(tensor.name);
+      continue;
+    }
+    const std::string name = (base_names ? kBasePrefix : "") + tensor.name;
+    const auto [first, is_first] = index_of.emplace(name, i);
     if (!is_first) {
       problems.push_back("duplicate: " + in_quotes(tensor.name) + " is in " +
                          stored[first->second].file + " and in " + tensor.file);
       continue;
     }
-    const auto expected = allowed.find(tensor.name);
+    const auto expected = allowed.find(name);
     if (expected == allowed.end()) {
       problems.push_back("unexpected: " + in_quotes(tensor.name) + " " +
                          tensor.view.shape.to_string() + ", which " + config.architecture +
@@ -287,6 +314,7 @@ void Checkpoint::Impl::check_against_architecture(Problems& problems) {
                                         "stand in for it; Transformers would draw it at random)"
                                       : ""));
   }
+  if (!problems.empty()) cause = likely_cause(names, wanted, config);
 }
 
 void Checkpoint::Impl::account(const std::optional<WeightMap>& weight_map) {
@@ -295,7 +323,7 @@ void Checkpoint::Impl::account(const std::optional<WeightMap>& weight_map) {
   if (weight_map) check_against_index(*weight_map, problems);
   check_against_architecture(problems);
   if (problems.empty()) return;
-  std::string message = first_line(folder, problems.size());
+  std::string message = first_line(folder, cause, problems.size());
   for (const std::string& problem : problems) message += "\n  " + problem;
   throw std::runtime_error(message);
 }
@@ -320,16 +348,34 @@ void Checkpoint::Impl::check_stored_head() const {
 }
 
 void Checkpoint::Impl::check_finite() const {
+  // A causal mask that nothing reads may hold infinities.
   std::vector<ConstTensorView> views;
-  views.reserve(stored.size());
-  for (const StoredTensor& tensor : stored) views.push_back(tensor.view);
+  std::vector<const StoredTensor*> read;
+  for (const StoredTensor& tensor : stored) {
+    if (is_stored_buffer(tensor.name, tensor.view.shape)) continue;
+    views.push_back(tensor.view);
+    read.push_back(&tensor);
+  }
   const std::optional<NonFinite> found = find_non_finite(views);
   if (!found) return;
-  const StoredTensor& tensor = stored[found->tensor];
+  const StoredTensor& tensor = *read[found->tensor];
   refuse((folder / tensor.file).string(),
          "tensor " + in_quotes(tensor.name) + " " + tensor.view.shape.to_string() + ": element " +
              std::to_string(found->element) + " (row-major) is " + found->value +
              "; the weights are damaged, fetch the checkpoint again");
+}
+
+void Checkpoint::Impl::note_tensors() {
+  if (base_names) {
+    notes.push_back(
+        "the tensors have a base model's names, without the prefix 'model.'; they are read as "
+        "Transformers reads them, with the prefix");
+  }
+  if (ignored.empty()) return;
+  std::string list;
+  for (const std::string& name : ignored) list += (list.empty() ? "" : ", ") + name;
+  notes.push_back("stored, but no parameters: ignored, as Transformers computes them afresh: " +
+                  list);
 }
 
 void Checkpoint::Impl::note_ignored(const std::vector<std::string>& names) {
@@ -369,6 +415,7 @@ Checkpoint Checkpoint::open(const fs::path& folder, const Options& options) {
   impl->align();
   impl->check_stored_head();
   if (options.check_finite) impl->check_finite();
+  impl->note_tensors();
   impl->note_ignored(names);
   Checkpoint checkpoint(std::move(impl));
   if (!checkpoint.unchanged()) refuse(folder.string(), "a file changed while it was being opened");
@@ -403,5 +450,7 @@ std::int64_t Checkpoint::stored_elements() const { return impl_->stored_elements
 std::int64_t Checkpoint::unique_parameters() const { return impl_->unique_parameters; }
 const std::vector<fs::path>& Checkpoint::files() const { return impl_->files; }
 const std::vector<std::string>& Checkpoint::notes() const { return impl_->notes; }
+const std::vector<std::string>& Checkpoint::ignored() const { return impl_->ignored; }
+bool Checkpoint::has_base_names() const { return impl_->base_names; }
 
 }  // namespace octlm::model

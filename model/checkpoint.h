@@ -1,7 +1,8 @@
 // A checkpoint folder: config.json and safetensors files (one model.safetensors, or shards named by
 // model.safetensors.index.json), mapped read-only. Opening does all the accounting: every tensor
-// the architecture needs is there once with its shape, nothing else is there, nothing overlaps,
-// every byte is covered. A checkpoint that opens is a checkpoint that can be computed with.
+// the architecture needs is there once with its shape, nothing else is there but buffers that are
+// known to be no parameters (tensor_names.h), nothing overlaps, every byte is covered. A checkpoint
+// that opens is a checkpoint that can be computed with.
 //
 // Storage stays as in the file (BF16, F16, F32): views are into the mapping, no copy is made. A
 // tensor whose offset is not aligned for its dtype is the exception: it is copied once, aligned.
@@ -38,7 +39,8 @@ class Checkpoint {
   };
 
   // Throws std::runtime_error: first line says file, place and remedy; when tensors are missing,
-  // unexpected, misshaped or duplicate, the whole list follows, one per line.
+  // unexpected, misshaped or duplicate, it names the likely cause, and the whole list follows, one
+  // per line.
   static Checkpoint open(const std::filesystem::path& folder, const Options& options);
   static Checkpoint open(const std::filesystem::path& folder) { return open(folder, Options()); }
 
@@ -64,6 +66,11 @@ class Checkpoint {
   // model.safetensors beside an index: Blaizzy/mlx-vlm#1464).
   const std::vector<std::filesystem::path>& files() const;
   const std::vector<std::string>& notes() const;
+  // Stored tensors that are no parameters and are not read, such as
+  // model.layers.0.self_attn.rotary_emb.inv_freq; they are among stored().
+  const std::vector<std::string>& ignored() const;
+  // The files name the tensors without "model.", as a base model's save does.
+  bool has_base_names() const;
 
  private:
   struct Impl;

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
@@ -131,6 +133,150 @@ TEST(Accounting, MissingUnexpectedAndMisshapedAreListedTogether) {
   EXPECT_THAT(message, HasSubstr("\n  unexpected: 'model.layers.0.mlp.up_proj.bias' [48], which "
                                  "Qwen3ForCausalLM does not use"));
   EXPECT_THAT(message, HasSubstr("\n  misshaped: '" + kUp + "' is [32, 48], expected [48, 32]"));
+}
+
+// Without "model." in front, as a base model is saved (Qwen3-Embedding).
+void rename_all(TinyCheckpoint& tiny, const std::function<std::string(const std::string&)>& to) {
+  std::map<std::string, TinyTensor> renamed;
+  for (auto& [name, tensor] : tiny.tensors) renamed[to(name)] = std::move(tensor);
+  tiny.tensors = std::move(renamed);
+}
+std::string without_model(const std::string& name) {
+  return name.starts_with("model.") ? name.substr(6) : name;
+}
+TinyTensor float32_tensor(std::vector<std::int64_t> shape, float value) {
+  std::size_t count = 1;
+  for (const auto extent : shape) count *= static_cast<std::size_t>(extent);
+  const std::vector<float> values(count, value);
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+  return {DType::kFloat32, std::move(shape), {bytes, bytes + count * sizeof(float)}};
+}
+
+// jzhang38/TinyLlama#127, huggingface/transformers#35255: files of Llama-2's age hold what
+// Transformers computes afresh. It ignores them; so do we, and say which.
+TEST(Ignored, StoredBuffersAreNamedAndNotRead) {
+  for (const bool sharded : {false, true}) {
+    TinyCheckpoint tiny = make_tiny_checkpoint({.model_type = "llama"});
+    const std::vector<std::string> ignored = {"model.layers.0.self_attn.bias",
+                                              "model.layers.0.self_attn.masked_bias",
+                                              "model.layers.0.self_attn.rotary_emb.inv_freq",
+                                              "model.layers.1.self_attn.rotary_emb.cos_cached",
+                                              "model.layers.1.self_attn.rotary_emb.inv_freq",
+                                              "model.rotary_emb.inv_freq"};
+    for (const std::string& name : ignored) tiny.tensors[name] = float32_tensor({8}, 3.0F);
+    tiny.tensors[ignored[0]] =
+        float32_tensor({1, 1, 4, 4}, -std::numeric_limits<float>::infinity());
+    tiny.tensors[ignored[1]] = float32_tensor({}, -1e4F);
+    const TemporaryFolder folder;
+    sharded ? tiny.write_sharded(folder.path(), 2) : tiny.write(folder.path());
+    const Checkpoint checkpoint = Checkpoint::open(folder.path());
+    EXPECT_THAT(checkpoint.ignored(), ::testing::UnorderedElementsAreArray(ignored));
+    EXPECT_THAT(checkpoint.notes(), ElementsAre(HasSubstr(ignored[2])));
+    EXPECT_THROW(checkpoint.tensor(ignored[2]), std::invalid_argument);
+    EXPECT_EQ(checkpoint.unique_parameters(),
+              Checkpoint::open([&] {
+                static const TemporaryFolder clean;
+                make_tiny_checkpoint({.model_type = "llama"}).write(clean.path());
+                return clean.path();
+              }())
+                  .unique_parameters());
+  }
+}
+
+// A parameter of a similar name is none of them.
+TEST(Ignored, ParametersAreNot) {
+  for (const auto& [name, tensor] : std::map<std::string, TinyTensor>{
+           {"model.layers.0.self_attn.bias", float32_tensor({64}, 1)},
+           {"model.layers.0.self_attn.bias", float32_tensor({2, 1, 4, 4}, 1)},
+           {"model.layers.0.self_attn.masked_bias", float32_tensor({2}, 1)},
+           {"model.layers.0.self_attn.q_proj.bias", float32_tensor({64, 64}, 1)},
+           {"model.layers.0.self_attn.my_rotary_emb.inv_freq", float32_tensor({8}, 1)},
+           {"model.layers.0.self_attn.rotary_emb.inv_freq.scale", float32_tensor({8}, 1)}}) {
+    TinyCheckpoint tiny = make_tiny_checkpoint({});
+    tiny.tensors[name] = tensor;
+    EXPECT_THAT(refusal(tiny), HasSubstr("unexpected: '" + name + "'"));
+  }
+}
+
+// vllm-project/vllm#19250
+TEST(BaseNames, LoadAsTransformersLoadsThem) {
+  for (const char* model_type : {"llama", "qwen3"}) {
+    const TinyCheckpoint plain = make_tiny_checkpoint({.model_type = model_type});
+    TinyCheckpoint base = plain;
+    rename_all(base, without_model);
+    base.tensors["layers.1.self_attn.rotary_emb.inv_freq"] = float32_tensor({8}, 1);
+    for (const bool sharded : {false, true}) {
+      const TemporaryFolder folder;
+      sharded ? base.write_sharded(folder.path(), 3) : base.write(folder.path());
+      const Checkpoint checkpoint = Checkpoint::open(folder.path());
+      EXPECT_TRUE(checkpoint.has_base_names());
+      EXPECT_THAT(checkpoint.notes(),
+                  ::testing::Contains(HasSubstr("without the prefix 'model.'")));
+      for (const auto& [name, tensor] : plain.tensors) {
+        EXPECT_TRUE(same_bytes(checkpoint.tensor(name), tensor)) << name;
+      }
+      EXPECT_TRUE(same_bytes(checkpoint.tensor(kHead), plain.tensors.at(kEmbedding)));
+    }
+    TinyCheckpoint incomplete = base;
+    incomplete.tensors.erase("norm.weight");
+    EXPECT_THAT(refusal(incomplete), HasSubstr("missing: 'model.norm.weight'"));
+  }
+}
+
+// Transformers draws the head at random, or calls the file corrupted.
+TEST(BaseNames, AreRefusedByTheirCauseWithoutAHead) {
+  TinyCheckpoint base = make_tiny_checkpoint({.tie_word_embeddings = false});
+  rename_all(base, without_model);
+  EXPECT_THAT(refusal(base), HasSubstr("config.json: all but lm_head.weight lack the prefix "
+                                       "'model.', which Transformers 4.57.6 refuses"));
+  base.tensors.erase(kHead);
+  EXPECT_THAT(refusal(base), HasSubstr("config.json: these are a base model's tensors, without the "
+                                       "prefix 'model.' and without a head"));
+}
+
+// openclaw/openclaw#70140: 48 findings of one cause. The cause comes first, then one finding a line.
+TEST(Cause, ComesBeforeTheFindings) {
+  const auto cause_of = [](const std::function<void(TinyCheckpoint&)>& change,
+                           TinyOptions options) {
+    TinyCheckpoint tiny = make_tiny_checkpoint(options);
+    change(tiny);
+    const std::string message = refusal(tiny);
+    return message.substr(0, message.find('\n'));
+  };
+  const auto prefixed = [](std::string prefix) {
+    return [prefix](TinyCheckpoint& tiny) {
+      rename_all(tiny, [&](const std::string& name) { return prefix + name; });
+    };
+  };
+  for (const bool tied : {true, false}) {
+    const TinyOptions options{.tie_word_embeddings = tied};
+    for (const std::string prefix : {"module.", "_orig_mod.", "model.", "base_model.model."}) {
+      EXPECT_THAT(cause_of(prefixed(prefix), options),
+                  HasSubstr("config.json: all have the prefix '" + prefix + "' too much ("));
+    }
+  }
+  EXPECT_THAT(cause_of([](auto& tiny) { set_config(tiny, "num_hidden_layers", 3); }, {}),
+              HasSubstr("they are those of 2 layers, and config.json says num_hidden_layers: 3 (11 "
+                        "problems)"));
+  EXPECT_THAT(cause_of([](auto& tiny) { set_config(tiny, "num_hidden_layers", 1); }, {}),
+              HasSubstr("they are those of 2 layers, and config.json says num_hidden_layers: 1"));
+  EXPECT_THAT(cause_of(
+                  [](auto& tiny) {
+                    tiny.tensors["model.layers.0.mlp.up_proj.weight_scale_inv"] =
+                        float32_tensor({1}, 1);
+                  },
+                  {}),
+              HasSubstr("quantised weights"));
+  EXPECT_THAT(
+      cause_of(
+          [](auto& tiny) {
+            tiny.tensors = {{"base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight",
+                             float32_tensor({1, 1}, 1)}};
+          },
+          {}),
+      HasSubstr("a LoRA adapter's"));
+  EXPECT_THAT(cause_of([](auto& tiny) { tiny.tensors.erase("model.norm.weight"); }, {}),
+              HasSubstr("config.json (1 problem);"));
 }
 
 TEST(Accounting, ShapesMustEqualNotJustTheirSize) {
@@ -321,7 +467,7 @@ TEST_F(ShardedTest, MalformedIndexIsRefused) {
         R"({"weight_map":{"a":1}})", R"({"weight_map":{"a":"x.safetensors","a":"y.safetensors"}})",
         R"({"weight_map":{"a":"x.safetensors"},"weights":{}})"}) {
     write_text(path("model.safetensors.index.json"), text);
-    EXPECT_THAT(refusal(), AllOf(StartsWith(path("model.safetensors.index.json").string() + ": "),
+    EXPECT_THAT(refusal(), AllOf(StartsWith(path("model.safetensors.index.json").string() + ":"),
                                  Not(HasSubstr("\n"))))
         << text;
   }

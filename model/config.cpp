@@ -52,8 +52,21 @@ std::vector<FieldRule> common_fields() {
       {"tie_encoder_decoder", kOnly, "decoders only", "[false, null]"},
       {"add_cross_attention", kOnly, "decoders only", "[false, null]"},
       {"cross_attention_hidden_size", kOnly, "decoders only", "[null]"},
+      // DynamicCache takes it for a window.
+      {"attention_chunk_size", kOnly, "attention in chunks is not implemented", "[null]"},
+      {"torchscript", kOnly, "Transformers then unties the head and draws it at random",
+       "[false, null]"},
+      {"transformers_weights", kOnly, "the weights are in model.safetensors or its shards",
+       "[null]"},
+      {"problem_type", kOnly, "Transformers reads no other",
+       R"([null, "regression", "single_label_classification", "multi_label_classification"])"},
 
       {"attention_dropout", kWithoutEffect, "training only", ""},
+      {"attn_pdrop", kWithoutEffect, "training only", ""},
+      {"embd_pdrop", kWithoutEffect, "training only", ""},
+      {"resid_pdrop", kWithoutEffect, "training only", ""},
+      {"hidden_dropout", kWithoutEffect, "training only", ""},
+      {"neftune_noise_alpha", kWithoutEffect, "training only", ""},
       {"initializer_range", kWithoutEffect, "training only", ""},
       {"gradient_checkpointing", kWithoutEffect, "training only", ""},
       {"torch_dtype", kWithoutEffect,
@@ -75,13 +88,18 @@ std::vector<FieldRule> common_fields() {
                                       "_name_or_path",
                                       "name_or_path",
                                       "_commit_hash",
+                                      "_attn_implementation",
                                       "_attn_implementation_autoset",
+                                      "attn_implementation",
+                                      "_flash_attn_2_enabled",
+                                      "max_sequence_length",
+                                      "output_past",
+                                      "xla_device",
                                       "unsloth_version",
                                       "unsloth_fixed",
                                       "output_attentions",
                                       "output_hidden_states",
                                       "return_dict",
-                                      "torchscript",
                                       "tf_legacy_loss",
                                       "use_bfloat16",
                                       "tokenizer_class",
@@ -90,7 +108,6 @@ std::vector<FieldRule> common_fields() {
                                       "decoder_start_token_id",
                                       "finetuning_task",
                                       "task_specific_params",
-                                      "problem_type",
                                       "id2label",
                                       "label2id",
                                       "num_labels"}) {
@@ -100,6 +117,8 @@ std::vector<FieldRule> common_fields() {
   // defaults): they choose among logits, they do not change them.
   for (const std::string_view name : {"max_length",
                                       "min_length",
+                                      "max_new_tokens",
+                                      "min_new_tokens",
                                       "do_sample",
                                       "early_stopping",
                                       "num_beams",
@@ -108,7 +127,12 @@ std::vector<FieldRule> common_fields() {
                                       "temperature",
                                       "top_k",
                                       "top_p",
+                                      "min_p",
                                       "typical_p",
+                                      "epsilon_cutoff",
+                                      "eta_cutoff",
+                                      "penalty_alpha",
+                                      "renormalize_logits",
                                       "repetition_penalty",
                                       "length_penalty",
                                       "no_repeat_ngram_size",
@@ -139,7 +163,10 @@ const Architecture& find_architecture(const Json& root, const std::string& where
   }
   if (listed->is_array() && listed->size() == 1 && listed->front().is_string()) {
     for (const Architecture& architecture : architectures()) {
-      if (listed->front() != architecture.name) continue;
+      // A base model's save names its own class; the head is then the tied embedding, or lacking.
+      if (listed->front() != architecture.name && listed->front() != architecture.base_name) {
+        continue;
+      }
       const auto type = root.find("model_type");
       if (type == root.end() || *type != architecture.model_type) {
         refuse(where, "field 'model_type': found " +
@@ -301,6 +328,20 @@ std::int64_t derived_head_dim(const ConfigFields& fields, const Config& config) 
                             std::to_string(config.num_attention_heads) + ")");
   }
   return config.hidden_size / config.num_attention_heads;
+}
+
+void check_full_attention_layers(const ConfigFields& fields, const Config& config) {
+  if (!fields.has("layer_types")) return;
+  const Json& types = fields.value("layer_types");
+  if (!types.is_array() || types.size() != static_cast<std::size_t>(config.num_hidden_layers)) {
+    fields.refuse_field("layer_types",
+                        "null, or a list of num_hidden_layers entries, each \"full_attention\"");
+  }
+  for (const Json& type : types) {
+    if (type != "full_attention") {
+      fields.refuse_field("layer_types", "\"full_attention\" in every layer");
+    }
+  }
 }
 
 std::int64_t Config::cache_bytes_per_token(DType dtype) const {

@@ -76,4 +76,7 @@ class ConfigFields {
 // that is no even integer.
 std::int64_t derived_head_dim(const ConfigFields& fields, const Config& config);
 
+// layer_types absent, null, or "full_attention" for each of num_hidden_layers; else throws.
+void check_full_attention_layers(const ConfigFields& fields, const Config& config);
+
 }  // namespace octlm::model

@@ -415,6 +415,74 @@ TEST(Config, FieldsWithoutEffectAreAccepted) {
   EXPECT_EQ(same.hidden_size, plain.hidden_size);
 }
 
+// What LlamaConfig().to_dict() and Qwen3Config().to_dict() of Transformers 4.57.6 hold beside the
+// geometry: public dumps have all of it (jzhang38/TinyLlama#127 has one).
+TEST(Config, DefaultsThatTransformersDumpsAreHonoured) {
+  const json defaults = json::parse(R"({
+    "return_dict": true, "output_hidden_states": false, "torchscript": false, "dtype": null,
+    "pruned_heads": {}, "chunk_size_feed_forward": 0, "is_encoder_decoder": false,
+    "is_decoder": false, "cross_attention_hidden_size": null, "add_cross_attention": false,
+    "tie_encoder_decoder": false, "finetuning_task": null, "id2label": {"0": "LABEL_0", "1":
+    "LABEL_1"}, "label2id": {"LABEL_0": 0, "LABEL_1": 1}, "task_specific_params": null,
+    "problem_type": null, "tokenizer_class": null, "prefix": null, "bos_token_id": 1,
+    "pad_token_id": null, "eos_token_id": 2, "sep_token_id": null, "decoder_start_token_id": null,
+    "max_length": 20, "min_length": 0, "do_sample": false, "early_stopping": false,
+    "num_beams": 1, "temperature": 1.0, "top_k": 50, "top_p": 1.0, "typical_p": 1.0,
+    "repetition_penalty": 1.0, "length_penalty": 1.0, "no_repeat_ngram_size": 0,
+    "encoder_no_repeat_ngram_size": 0, "bad_words_ids": null, "num_return_sequences": 1,
+    "output_scores": false, "return_dict_in_generate": false, "forced_bos_token_id": null,
+    "forced_eos_token_id": null, "remove_invalid_values": false,
+    "exponential_decay_length_penalty": null, "suppress_tokens": null,
+    "begin_suppress_tokens": null, "num_beam_groups": 1, "diversity_penalty": 0.0,
+    "_name_or_path": "", "transformers_version": "4.57.6", "tf_legacy_loss": false,
+    "use_bfloat16": false, "output_attentions": false, "attention_chunk_size": null,
+    "xla_device": null, "max_sequence_length": 2048, "_flash_attn_2_enabled": true})");
+  for (json config : {qwen3_config(), llama_config()}) {
+    const Config plain = parse(config);
+    config.update(defaults);
+    config["layer_types"] = std::vector<std::string>(config["num_hidden_layers"], "full_attention");
+    const Config same = parse(config);
+    EXPECT_EQ(same.head_dim, plain.head_dim);
+    EXPECT_EQ(same.rope_scaling, plain.rope_scaling);
+    EXPECT_EQ(same.tie_word_embeddings, plain.tie_word_embeddings);
+  }
+}
+
+// The same keys, where another value would be another function or could not be loaded.
+TEST(Config, ValuesThatAreNotNeutralAreRefusedByName) {
+  const std::vector<std::pair<const char*, json>> refused = {
+      {"add_cross_attention", true},
+      {"tie_encoder_decoder", true},
+      {"cross_attention_hidden_size", 64},
+      {"attention_chunk_size", 8},
+      {"torchscript", true},
+      {"transformers_weights", "other.safetensors"},
+      {"problem_type", "generation"},
+      {"quantization_config", json::object()},
+      {"layer_types", json::array({"full_attention"})}};
+  for (const json& base : {qwen3_config(), llama_config()}) {
+    for (const auto& [field, value] : refused) {
+      EXPECT_THAT(refusal(with(base, field, value)),
+                  StartsWith("config.json: field '" + std::string(field) + "': found "));
+    }
+    json types = base;
+    types["layer_types"] = std::vector<std::string>(base["num_hidden_layers"], "full_attention");
+    types["layer_types"][1] = "sliding_attention";
+    EXPECT_THAT(refusal(types), HasSubstr("'layer_types'"));
+  }
+}
+
+// LlamaModel and Qwen3Model: what a base model's save names (vllm-project/vllm#19250). Transformers'
+// AutoModelForCausalLM goes by model_type.
+TEST(Config, BaseModelsClassIsTheSameArchitecture) {
+  EXPECT_EQ(parse(with(llama_config(), "architectures", {"LlamaModel"})).architecture,
+            "LlamaForCausalLM");
+  EXPECT_EQ(parse(with(qwen3_config(), "architectures", {"Qwen3Model"})).architecture,
+            "Qwen3ForCausalLM");
+  EXPECT_THAT(refusal(with(llama_config(), "architectures", {"Qwen3Model"})),
+              HasSubstr("'model_type'"));
+}
+
 TEST(Config, UnknownFieldIsRefusedWithTheNearestName) {
   EXPECT_EQ(refusal(with(qwen3_config(), "rms_norm_epsilon", 1e-5)),
             "config.json: unknown field 'rms_norm_epsilon'; did you mean 'rms_norm_eps'?");

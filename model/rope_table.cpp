@@ -36,7 +36,7 @@ std::vector<float> rope_inverse_frequencies(const RopeTableArguments& arguments)
   std::vector<float> inverse(static_cast<std::size_t>(half));
   for (std::int64_t i = 0; i < half; ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(arguments.head_dim);
-    // torch computes float32 ** with the base rounded to float32; a power in double, rounded once.
+    // The base rounded to float32, as torch has it; a power in double, rounded once.
     const auto power = static_cast<float>(std::pow(
         static_cast<double>(static_cast<float>(arguments.theta)), static_cast<double>(exponent)));
     float frequency = 1.0F / power;

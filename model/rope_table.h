@@ -1,12 +1,16 @@
-// RoPE's cos and sin, rounded as Transformers rounds them (modeling_rope_utils.py and
+// RoPE's cos and sin, rounded where Transformers rounds them (modeling_rope_utils.py and
 // Qwen3RotaryEmbedding.forward of 4.57): the table is part of the function, since at position
 // 40,959 one float32 ulp of the phase is 0.004 rad.
-//   inv_freq[i] = 1 / theta^(2i / head_dim)   float32 exponent, float32-rounded power, then its
-//                                             float32 reciprocal
+//   inv_freq[i] = 1 / theta^(2i / head_dim)   float32 exponent, the power rounded correctly to
+//                                             float32, then its float32 reciprocal
 //   phase[p, i] = p * inv_freq[i]             one float32 product
 //   cos, sin                                  of that float32 phase, rounded to float32
-// 16-bit phases or frequencies are a bug class of their own (EleutherAI/gpt-neox#1003). All that
-// the table depends on is an argument.
+// Transformers leaves the power to torch, whose vectorised pow is up to one float32 ulp off the
+// correctly rounded one for about half of the bases, and not the same on every machine: inv_freq
+// then differs by up to two ulps. The reference reads its own frequencies back and records by how
+// many ulps they differ from this rule (rope_frequencies in its settings).
+// 16-bit phases or frequencies are a bug class of their own (EleutherAI/gpt-neox#1003).
+// All that the table depends on is an argument.
 #pragma once
 
 #include <cstdint>

@@ -61,6 +61,32 @@ def test_a_marker_that_the_user_typed_is_text(checkpoint):
     assert tokenizer.decode(answer["ids"]) == answer["text"]
 
 
+# Identifiers and limits in tool schemas are often greater than 64 bits: they come out as Python prints them.
+def test_integers_of_any_size_are_printed(checkpoint):
+    folder, tokenizer = checkpoint
+    big = [2**63 - 1, 2**63, -2**63, -2**63 - 1, 2**64, 10**40, -10**300, 0, -1]
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"x": {"maximum": 10**30, "enum": big}}}}}
+    chat = {"messages": [{"role": "user", "content": "x"}], "tools": [tool]}
+    answer = render(folder, [json.dumps(chat)])[0]
+    assert answer["text"] == tokenizer.apply_chat_template(chat["messages"], tools=chat["tools"], tokenize=False)
+    assert str(10**40) in answer["text"]
+
+
+@pytest.mark.parametrize("content, fault", [
+    (rb"1E400", "1E400"), (rb'"\ud800"', "surrogate"), (rb'"\udc00x"', "surrogate"), (b'"\xff"', "UTF-8"), (b'"\xc0\x80"', "UTF-8"),
+    (b'"\xed\xa0\x80"', "UTF-8"), (b'"a\x00b"', "NUL"), (b"NaN", "NaN"), (b'"\x01"', "control character"), (b"1" * 400, "number"),
+])
+def test_a_fault_is_named_as_tokenize_names_it(checkpoint, content, fault):
+    folder, _ = checkpoint
+    errors = []
+    for command, line in (("render", b'{"messages": [{"role": "user", "content": %s}]}' % content), ("tokenize", b'{"text": %s}' % content)):
+        done = subprocess.run([os.environ["OCTLM_PROGRAM"], command, "--model", str(folder)], input=line + b"\n", capture_output=True, timeout=120)
+        assert done.returncode == 4
+        errors.append(json.loads(done.stdout)["error"])
+    assert all(error.startswith("stdin:1:1:") and fault.lower() in error.lower() for error in errors), errors
+    assert errors[0].split(": ", 1)[1] == errors[1].split(": ", 1)[1]
+
+
 def test_a_bad_line_is_answered_and_the_rest_goes_on(checkpoint):
     folder, _ = checkpoint
     good = json.dumps(CHATS[0])

@@ -96,14 +96,15 @@ class OctlmEngine final : public reference::Engine {
   }
 
   reference::EngineDescription description() const override {
-    return {"octlm",
-            octlm_version(),
-            "live",
-            {{"backend", backend_->description()},
-             {"dtype", std::string(model::dtype_name(backend_->activation_dtype()))},
-             {"architecture", decoder_.config().architecture},
-             {"rms_norm_eps", decoder_.config().rms_norm_eps},
-             {"rope_theta", decoder_.config().rope_theta}}};
+    nlohmann::json settings = {
+        {"backend", backend_->description()},
+        {"dtype", std::string(model::dtype_name(backend_->activation_dtype()))},
+        {"architecture", decoder_.config().architecture},
+        {"rms_norm_eps", decoder_.config().rms_norm_eps},
+        {"rope_theta", decoder_.config().rope_theta}};
+    if (!checkpoint_.ignored().empty()) settings["ignored_tensors"] = checkpoint_.ignored();
+    if (checkpoint_.has_base_names()) settings["tensor_names"] = "base model's, without 'model.'";
+    return {"octlm", octlm_version(), "live", std::move(settings)};
   }
 
   reference::Capabilities capabilities() const override { return octlm_capabilities(); }

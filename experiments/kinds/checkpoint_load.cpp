@@ -38,6 +38,7 @@ class CheckpointLoadSession final : public verify::Session {
     measurement.record["seconds"] = {{"subject", seconds.count()}};
     measurement.record["file_mismatches"] = mismatches;
     measurement.record["notes"] = checkpoint.notes();
+    measurement.record["ignored_tensors"] = checkpoint.ignored();
     return measurement;
   }
 

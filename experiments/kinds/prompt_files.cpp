@@ -67,13 +67,15 @@ std::vector<std::string> read_chats(const fs::path& file) {
 }
 
 std::string with_thinking(const std::string& chat, bool thinking, const std::string& where) {
-  auto document = model::OrderedJson::parse(chat);
+  const auto document = model::OrderedJson::parse(chat);
   if (document.contains("enable_thinking")) {
     throw formats::FormatError(where +
                                ": it says \"enable_thinking\" itself, and the case \"thinking\"");
   }
-  document["enable_thinking"] = thinking;
-  return document.dump();
+  // Into the text itself: a parsed copy would not keep integers of more than 64 bits.
+  std::string with = chat;
+  return with.insert(with.find('{') + 1,
+                     std::string("\"enable_thinking\": ") + (thinking ? "true, " : "false, "));
 }
 
 }  // namespace octlm::experiments

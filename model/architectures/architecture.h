@@ -31,8 +31,9 @@ struct LayerWeight {
 };
 
 struct Architecture {
-  // config.json's architectures[0] and model_type.
+  // config.json's architectures[0], or base_name: the model without its head; and model_type.
   const char* name;
+  const char* base_name;
   const char* model_type;
   // Each query and key head is normalised before RoPE.
   bool qk_norm;

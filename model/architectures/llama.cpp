@@ -14,7 +14,7 @@ std::vector<FieldRule> llama_fields() {
       {"sliding_window", kOnly, "a sliding window in a Llama is not implemented", "[null]"},
       {"use_sliding_window", kOnly, "a sliding window in a Llama is not implemented",
        "[false, null]"},
-      {"layer_types", kOnly, "attention kinds by layer in a Llama are not implemented", "[null]"},
+      {"layer_types", kHonoured, "", ""},  // read by DynamicCache, not by the layers
       {"max_window_layers", kWithoutEffect, "no sliding window", ""},
       {"is_llama_config", kWithoutEffect, "written by the trainer, read by nothing", ""},
       {"rope_interleaved", kOnly, "RoPE rotates the halves (i, i + head_dim / 2)", "[false, null]"},
@@ -33,6 +33,7 @@ void read_llama(const ConfigFields& fields, Config& config) {
   } else {
     config.head_dim = derived_head_dim(fields, config);
   }
+  check_full_attention_layers(fields, config);
 }
 
 std::vector<LayerWeight> llama_layer(const Config& config) {
@@ -53,6 +54,7 @@ std::vector<LayerWeight> llama_layer(const Config& config) {
 
 const Architecture& llama() {
   static const Architecture kLlama{.name = "LlamaForCausalLM",
+                                   .base_name = "LlamaModel",
                                    .model_type = "llama",
                                    .qk_norm = false,
                                    .fields = llama_fields,

@@ -30,19 +30,8 @@ void refuse_sliding_window(const ConfigFields& fields, const Config& config) {
   if (fields.present("max_window_layers")) {
     full_layers = fields.integer("max_window_layers", 0, kMaxPositions);
   }
-  if (fields.has("layer_types")) {
-    const Json& types = fields.value("layer_types");
-    if (!types.is_array() || types.size() != static_cast<std::size_t>(config.num_hidden_layers)) {
-      fields.refuse_field("layer_types",
-                          "null, or a list of num_hidden_layers entries, each "
-                          "\"full_attention\"");
-    }
-    for (const Json& type : types) {
-      if (type != "full_attention") {
-        fields.refuse_field("layer_types", "\"full_attention\" in every layer");
-      }
-    }
-  } else if (in_use && full_layers < config.num_hidden_layers) {
+  check_full_attention_layers(fields, config);
+  if (!fields.has("layer_types") && in_use && full_layers < config.num_hidden_layers) {
     fields.refuse_field("use_sliding_window",
                         "false: layers " + std::to_string(full_layers) + " to " +
                             std::to_string(config.num_hidden_layers - 1) +
@@ -77,6 +66,7 @@ std::vector<LayerWeight> qwen3_layer(const Config& config) {
 
 const Architecture& qwen3() {
   static const Architecture kQwen3{.name = "Qwen3ForCausalLM",
+                                   .base_name = "Qwen3Model",
                                    .model_type = "qwen3",
                                    .qk_norm = true,
                                    .fields = qwen3_fields,

@@ -12,7 +12,8 @@ namespace octlm::model {
 namespace {
 
 constexpr formats::JsonLimits kChatJson{.least_integer = INT64_MIN,
-                                        .greatest_integer = std::uint64_t{INT64_MAX}};
+                                        .greatest_integer = std::uint64_t{INT64_MAX},
+                                        .digits_beyond = true};
 
 [[noreturn]] void reject(const std::string& where, const std::string& what) {
   throw std::invalid_argument(where + ": " + what);

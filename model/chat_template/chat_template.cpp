@@ -52,11 +52,15 @@ jinja::Value from_json(jinja::Runtime& runtime, const OrderedJson& json, Origin 
     case OrderedJson::value_t::number_unsigned: {
       const auto number = json.get<std::uint64_t>();
       if (number > static_cast<std::uint64_t>(INT64_MAX))
-        throw UnsupportedError("an integer of more than 64 bits");
+        return Value::big_integer(std::to_string(number), origin);
       return Value::integer(static_cast<std::int64_t>(number), origin);
     }
     case OrderedJson::value_t::number_float:
       return Value::real(json.get<double>(), origin);
+    case OrderedJson::value_t::binary: {  // chat_request.h: the digits of a greater integer
+      const auto& digits = json.get_binary();
+      return Value::big_integer(std::string(digits.begin(), digits.end()), origin);
+    }
     case OrderedJson::value_t::string: {
       const auto& bytes = json.get_ref<const std::string&>();
       if (jinja::first_invalid_utf8(bytes) != std::string::npos)

@@ -331,8 +331,14 @@ TEST(ChatRequest, IsReadStrictly) {
               HasSubstr("did you mean 'enable_thinking'"));
   EXPECT_THAT(refusal(R"({"messages": [{"role": "user", "role": "x"}]})"),
               HasSubstr("duplicate key"));
-  EXPECT_THAT(refusal(R"({"messages": [{"role": "user", "n": 123456789012345678901}]})"),
-              HasSubstr("64 bits"));
+  EXPECT_EQ(refusal(R"({"messages": [{"role": "user", "n": 123456789012345678901}]})"), "accepted");
+  const std::string overflow = refusal(R"({"messages": [{"role": "user", "n": 1E400}]})");
+  EXPECT_THAT(overflow, HasSubstr("chat:1:"));
+  EXPECT_THAT(overflow, HasSubstr("1E400"));
+  EXPECT_THAT(refusal(R"({"messages": [{"role": "user", "n": "\ud800"}]})"),
+              HasSubstr("surrogate"));
+  EXPECT_THAT(refusal("{\"messages\": [{\"role\": \"user\", \"n\": \"\xff\"}]}"),
+              HasSubstr("UTF-8"));
   EXPECT_THAT(refusal(R"({"messages")"), HasSubstr("not JSON"));
 }
 
@@ -364,9 +370,36 @@ class Folder : public testing::Test {
 TEST_F(Folder, ATemplateInTheConfigAndItsSpecialTokens) {
   write("tokenizer_config.json",
         R"({"chat_template": "{{ bos_token }}{{ eos_token }}{{ pad_token is defined }}",
-          "bos_token": "<s>", "eos_token": {"content": "</s>"}, "pad_token": null,
+          "bos_token": "<s>", "eos_token": {"__type": "AddedToken", "content": "</s>"}, "pad_token": null,
           "added_tokens_decoder": {}})");
   EXPECT_EQ(render(), "<s></s>False");
+}
+
+// EricLBuehler/mistral.rs#2433: tokens with names of the checkpoint's own reach the template, and what
+// it writes with them is its own.
+TEST_F(Folder, ExtraSpecialTokensReachTheTemplate) {
+  write("tokenizer_config.json",
+        R"({"chat_template": "{{ think_open }}hi{{ more }}{{ bos_token is defined }}",
+            "extra_special_tokens": {"think_open": "<think>",
+                                     "more": {"__type": "AddedToken", "content": "<more>"}}})");
+  EXPECT_EQ(render(), "<think>hi<more>False");
+  write("tokenizer_config.json", R"({"chat_template": "x", "extra_special_tokens": ["<think>"]})");
+  EXPECT_THAT([this] { render(); },
+              ::testing::ThrowsMessage<std::runtime_error>(HasSubstr("extra_special_tokens")));
+}
+
+// The tokens that a class of Transformers has without being told.
+TEST_F(Folder, ClassesHaveTheirTokens) {
+  const std::string text = R"("chat_template": "{{ bos_token }}|{{ eos_token }}|{{ pad_token }}")";
+  const auto of = [&](const std::string& fields) {
+    write("tokenizer_config.json", "{" + fields + text + "}");
+    return render();
+  };
+  EXPECT_EQ(of(""), "||");
+  EXPECT_EQ(of(R"("tokenizer_class": "Qwen2Tokenizer",)"), "|<|endoftext|>|<|endoftext|>");
+  EXPECT_EQ(of(R"("tokenizer_class": "GPT2TokenizerFast", "eos_token": null,)"), "<|endoftext|>||");
+  EXPECT_EQ(of(R"("tokenizer_class": "LlamaTokenizer", "eos_token": "<e>",)"), "<s>|<e>|");
+  EXPECT_THROW(of(R"("tokenizer_class": "BertTokenizer",)"), std::runtime_error);
 }
 
 TEST_F(Folder, SeveralTemplatesAreChosenFromAsTransformersDoes) {

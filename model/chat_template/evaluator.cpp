@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "model/chat_template/values/comparison.h"
 #include "model/chat_template/loop.h"
+#include "model/chat_template/values/comparison.h"
 #include "model/chat_template/values/printed.h"
 
 namespace octlm::model::jinja {
@@ -77,6 +77,8 @@ Evaluator::Flow Evaluator::run(const Statement& statement, const ScopePtr& scope
       return Flow::kBreak;
     case StatementKind::kContinue:
       return Flow::kContinue;
+    case StatementKind::kUnsupported:
+      throw UnsupportedError(statement.text.text());
   }
   return Flow::kOn;
 }

@@ -1,8 +1,8 @@
 // The Evaluator's expressions.
 #include "model/chat_template/builtins/attributes.h"
-#include "model/chat_template/values/comparison.h"
-#include "model/chat_template/evaluator.h"
 #include "model/chat_template/builtins/globals.h"
+#include "model/chat_template/evaluator.h"
+#include "model/chat_template/values/comparison.h"
 #include "model/chat_template/values/printed.h"
 
 namespace octlm::model::jinja {
@@ -35,6 +35,8 @@ Value Evaluator::evaluate(const Expression& expression, const ScopePtr& scope) {
         return evaluate(*expression.operands[1], scope);
       if (expression.operands[2]) return evaluate(*expression.operands[2], scope);
       return Value::undefined("the inline if-expression evaluated to false and has no else");
+    case ExpressionKind::kUnsupported:
+      throw UnsupportedError(expression.name);
     default:
       return evaluate_operation(expression, scope);
   }
@@ -70,12 +72,15 @@ Value Evaluator::evaluate_operation(const Expression& expression, const ScopePtr
     case ExpressionKind::kFilter: {
       const Arguments given = arguments(expression, scope);
       line_ = expression.line;
-      return apply_filter(runtime_, *expression.filter, value, given);
+      return apply_filter(runtime_,
+                          expression.filter ? *expression.filter : find_filter(expression.name),
+                          value, given);
     }
     case ExpressionKind::kTest: {
       const Arguments given = arguments(expression, scope);
       line_ = expression.line;
-      return Value::boolean(expression.test(runtime_, value, given));
+      const Test test = expression.test ? expression.test : find_test(expression.name);
+      return Value::boolean(test(runtime_, value, given));
     }
     default:
       break;

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/chat_template/values/text_pieces.h"
+
 namespace octlm::model::jinja {
 namespace {
 
@@ -161,13 +163,22 @@ Value concatenated(Runtime& runtime, const Value& a, const Value& b) {
   return runtime.sequence(a.sequence()->kind, std::move(items), joint(a.origin(), b.origin()));
 }
 
+// With a |safe string the other is escaped, and what comes out is safe again: Markup.__add__. What
+// is joined by ~ is plain.
+Value markup_sum(Runtime& runtime, const Value& a, const Value& b) {
+  const auto safe = [&](const Value& side) {
+    return side.is_markup() ? side : Value::string(escaped(runtime, *side.string()));
+  };
+  return concatenated(runtime, safe(a), safe(b)).as_markup();
+}
+
 }  // namespace
 
 Value arithmetic(Runtime& runtime, Arithmetic operation, const Value& a, const Value& b) {
   if (operation == Arithmetic::kModulo && a.string()) throw UnsupportedError("formatting with '%'");
   for (const Value* side : {&a, &b}) {
     if (side->is_undefined()) throw TemplateError(side->why_undefined());
-    if (side->is_markup()) throw UnsupportedError("arithmetic on a |safe string");
+    if (side->big_integer()) throw UnsupportedError("arithmetic beyond 64 bits");
   }
   const Origin origin = joint(a.origin(), b.origin());
   if (a.integer() && b.integer()) return integers(operation, *a.integer(), *b.integer(), origin);
@@ -175,14 +186,18 @@ Value arithmetic(Runtime& runtime, Arithmetic operation, const Value& a, const V
     return Value::real(doubles(operation, as_double(a), as_double(b)), origin);
   }
   if (operation == Arithmetic::kAdd) {
-    if (a.string() && b.string()) return concatenated(runtime, a, b);
+    const bool is_text = a.string() && b.string();
+    if (is_text && (a.is_markup() || b.is_markup())) return markup_sum(runtime, a, b);
+    if (is_text) return concatenated(runtime, a, b);
     if (is_list_or_tuple(a) && b.sequence(a.sequence()->kind)) return concatenated(runtime, a, b);
   }
   if (operation == Arithmetic::kMultiply) {
     const Value& times = a.integer() ? a : b;
     const Value& value = a.integer() ? b : a;
-    if (times.integer() && value.string())
-      return repeated_text(runtime, *value.string(), *times.integer());
+    if (times.integer() && value.string()) {
+      const Value repeated = repeated_text(runtime, *value.string(), *times.integer());
+      return value.is_markup() ? repeated.as_markup() : repeated;
+    }
     if (times.integer() && is_list_or_tuple(value))
       return repeated_items(runtime, value, *times.integer());
   }
@@ -191,6 +206,7 @@ Value arithmetic(Runtime& runtime, Arithmetic operation, const Value& a, const V
 
 Value negative(const Value& value) {
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
+  if (value.big_integer()) throw UnsupportedError("arithmetic beyond 64 bits");
   if (value.real()) return Value::real(-*value.real(), value.origin());
   if (!value.integer())
     throw TemplateError("bad operand type for unary -: '" + std::string(value.type_name()) + "'");
@@ -202,7 +218,7 @@ Value negative(const Value& value) {
 
 Value positive(const Value& value) {
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
-  if (value.real()) return value;
+  if (value.real() || value.big_integer()) return value;
   if (!value.integer())
     throw TemplateError("bad operand type for unary +: '" + std::string(value.type_name()) + "'");
   return Value::integer(*value.integer(), value.origin());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/checkpoint_json.h"
+#include "model/tokenizer/tokenizer_config.h"
 
 namespace octlm::model {
 namespace {
@@ -51,31 +52,6 @@ void add_from_config(const Json& config, const std::string& where,
   }
 }
 
-std::string token_text(const Json& token, const std::string& where, const std::string& name) {
-  if (token.is_string()) return token.get<std::string>();
-  if (token.is_object() && token.contains("content") && token["content"].is_string()) {
-    return token["content"].get<std::string>();
-  }
-  refuse(where, name + " must be a string or an object with content");
-}
-
-void add_special_tokens(const Json& config, const std::string& where, OrderedJson& tokens) {
-  for (const char* name : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
-                           "cls_token", "mask_token"}) {
-    const auto found = config.find(name);
-    if (found == config.end() || found->is_null()) continue;
-    const std::string text = token_text(*found, where, name);
-    if (!text.empty()) tokens[name] = text;
-  }
-  const auto more = config.find("additional_special_tokens");
-  if (more == config.end() || more->is_null() || more->empty()) return;
-  if (!more->is_array()) refuse(where, "additional_special_tokens must be a list");
-  OrderedJson list = OrderedJson::array();
-  for (const Json& token : *more)
-    list.push_back(token_text(token, where, "additional_special_tokens"));
-  tokens["additional_special_tokens"] = std::move(list);
-}
-
 Json read_object(const std::filesystem::path& file) {
   Json parsed = parse_checkpoint_json(formats::read_file(file, kMaxConfigBytes), file.string());
   if (!parsed.is_object()) refuse(file.string(), "expected an object");
@@ -88,18 +64,19 @@ TemplateSource find_template(const std::filesystem::path& folder) {
   TemplateSource source{{}, OrderedJson::object()};
   add_files(folder, source.templates);
   const auto config_file = folder / "tokenizer_config.json";
-  bool has_added_tokens = false;
-  if (std::filesystem::exists(config_file)) {
-    const Json config = read_object(config_file);
-    if (source.templates.empty()) add_from_config(config, config_file.string(), source.templates);
-    add_special_tokens(config, config_file.string(), source.special_tokens);
-    has_added_tokens = config.contains("added_tokens_decoder");
+  if (source.templates.empty() && std::filesystem::exists(config_file)) {
+    add_from_config(read_object(config_file), config_file.string(), source.templates);
   }
-  // Older checkpoints: Transformers reads this file only when the other has no
-  // added_tokens_decoder.
-  const auto map_file = folder / "special_tokens_map.json";
-  if (!has_added_tokens && std::filesystem::exists(map_file)) {
-    add_special_tokens(read_object(map_file), map_file.string(), source.special_tokens);
+  if (const auto config = read_tokenizer_config(folder)) {
+    for (const NamedSpecialToken& named : config->special_tokens) {
+      OrderedJson contents = OrderedJson::array();
+      for (const StatedToken& token : named.tokens) contents.push_back(token.content);
+      if (named.is_list) {
+        source.special_tokens[named.name] = std::move(contents);
+      } else if (!named.tokens.front().content.empty()) {
+        source.special_tokens[named.name] = std::move(contents[0]);
+      }
+    }
   }
   if (source.templates.empty()) {
     const bool has_json = std::filesystem::exists(folder / "chat_template.json");

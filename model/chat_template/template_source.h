@@ -18,7 +18,9 @@ struct NamedTemplate {
 
 struct TemplateSource {
   std::vector<NamedTemplate> templates;
-  OrderedJson special_tokens;  // bos_token, eos_token, ...: those that are set
+  // bos_token, eos_token, additional_special_tokens and the names of extra_special_tokens: those
+  // that are set, in tokenizer_config.json or by the tokenizer's class.
+  OrderedJson special_tokens;
 };
 
 // chat_template.jinja and additional_chat_templates/*.jinja win over tokenizer_config.json's

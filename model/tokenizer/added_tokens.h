@@ -19,6 +19,8 @@ struct AddedToken {
   bool rstrip = false;       // and after it
   bool normalized = false;   // matches its normalised content in the normalised text
   bool special = false;      // left out by a decoder that skips special tokens
+
+  friend bool operator==(const AddedToken&, const AddedToken&) = default;
 };
 
 // Finds one set of them, by leftmost longest match as the aho-corasick crate does, flags as in

@@ -4,6 +4,7 @@
 #include "model/tokenizer/tokenizer.h"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "formats/quoted.h"
@@ -11,6 +12,7 @@
 #include "model/tokenizer/added_tokens.h"
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/nfc.h"
+#include "model/tokenizer/tokenizer_config.h"
 #include "model/tokenizer/tokenizer_file.h"
 
 namespace octlm::model {
@@ -29,6 +31,7 @@ void require_utf8(std::string_view text) {
 
 struct Tokenizer::Data {
   TokenizerFile file;
+  std::vector<AddedToken> added_tokens;
   Bpe bpe;
   AddedTokenSet as_written, normalized;
   std::vector<std::int32_t> special_ids;
@@ -42,9 +45,10 @@ struct Tokenizer::Data {
   explicit Data(TokenizerFile read)
       : file(std::move(read)), bpe(file.vocabulary, std::move(file.merges), file.ignore_merges) {
     TokenId end = file.vocabulary.id_end();
-    for (const AddedToken& token : file.added_tokens) end = std::max(end, token.id + 1);
+    added_tokens = file.added.tokens();
+    for (const AddedToken& token : added_tokens) end = std::max(end, token.id + 1);
     special.resize(static_cast<std::size_t>(end));
-    for (const AddedToken& token : file.added_tokens) {
+    for (const AddedToken& token : added_tokens) {
       if (!token.special) continue;
       special[static_cast<std::size_t>(token.id)] = true;
       special_ids.push_back(token.id);
@@ -60,8 +64,7 @@ struct Tokenizer::Data {
 
   void collect_texts(TokenId end) {
     std::vector<const AddedToken*> added(static_cast<std::size_t>(end));
-    for (const AddedToken& token : file.added_tokens)
-      added[static_cast<std::size_t>(token.id)] = &token;
+    for (const AddedToken& token : added_tokens) added[static_cast<std::size_t>(token.id)] = &token;
     text_begin.reserve(static_cast<std::size_t>(end) + 1);
     for (TokenId id = 0; id < end; ++id) {
       text_begin.push_back(static_cast<std::uint32_t>(texts.size()));
@@ -95,11 +98,14 @@ namespace {
 // Fills `added` sets; apart from Data's constructor because it may refuse.
 void fill(const TokenizerFile& file, const std::string& path, AddedTokenSet& as_written,
           AddedTokenSet& normalized) {
-  for (const AddedToken& token : file.added_tokens) {
-    if (!token.normalized) {
-      as_written.add(token, token.content);
+  std::map<TokenId, AddedToken> tokens;
+  for (const AddedToken& token : file.added.tokens()) tokens.emplace(token.id, token);
+  for (const AddedPattern& pattern : file.added.patterns()) {
+    const AddedToken& token = tokens.at(pattern.id);
+    if (!pattern.normalized) {
+      as_written.add(token, pattern.content);
     } else {
-      std::string content = file.normalizes_nfc ? nfc(token.content) : token.content;
+      std::string content = file.normalizes_nfc ? nfc(pattern.content) : pattern.content;
       if (!normalized.add(token, std::move(content))) {
         throw std::runtime_error(path +
                                  ": added_tokens: two tokens are the same when normalised, id " +
@@ -172,7 +178,9 @@ RenderedText slice(const RenderedText& text, std::size_t begin, std::size_t end)
 
 Tokenizer Tokenizer::load(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "tokenizer.json";
-  auto data = std::make_shared<Data>(read_tokenizer_file(path));
+  TokenizerFile file = read_tokenizer_file(path);
+  if (const auto config = read_tokenizer_config(folder)) apply(*config, file);
+  auto data = std::make_shared<Data>(std::move(file));
   fill(data->file, path.string(), data->as_written, data->normalized);
   return Tokenizer(std::move(data));
 }
@@ -285,7 +293,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids, DecodeOptions o
 std::string_view Tokenizer::bytes_of(std::int32_t id) const { return data_->bytes_of(id); }
 
 std::optional<std::string> Tokenizer::token_of(std::int32_t id) const {
-  for (const AddedToken& token : data_->file.added_tokens) {
+  for (const AddedToken& token : data_->added_tokens) {
     if (token.id == id) return token.content;
   }
   if (!data_->file.vocabulary.contains(id)) return std::nullopt;
@@ -293,7 +301,7 @@ std::optional<std::string> Tokenizer::token_of(std::int32_t id) const {
 }
 
 std::optional<std::int32_t> Tokenizer::id_of(std::string_view token) const {
-  for (const AddedToken& added : data_->file.added_tokens) {
+  for (const AddedToken& added : data_->added_tokens) {
     if (added.content == token) return added.id;
   }
   if (formats::find_invalid_utf8(token) != std::string_view::npos) return std::nullopt;

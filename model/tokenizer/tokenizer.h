@@ -33,7 +33,8 @@ struct DecodeOptions {
 
 class Tokenizer {
  public:
-  // From `folder`/tokenizer.json. Throws std::runtime_error with the file and the place in it.
+  // From `folder`/tokenizer.json, and what the files beside it say of tokens (tokenizer_config.h).
+  // Throws std::runtime_error with the file and the place in it.
   static Tokenizer load(const std::filesystem::path& folder);
 
   // All three throw std::invalid_argument when the text is not UTF-8, naming the byte.

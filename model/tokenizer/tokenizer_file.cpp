@@ -40,6 +40,10 @@ class Node {
     if (value_.get_string().get(out) != simdjson::SUCCESS) wrong_type("a string");
     return out;
   }
+  void one_of(std::initializer_list<std::string_view> values) const {
+    if (std::find(values.begin(), values.end(), string()) == values.end())
+      refuse("unknown value " + in_quotes(string()));
+  }
   bool boolean() const {
     bool out = false;
     if (value_.get_bool().get(out) != simdjson::SUCCESS) wrong_type("true or false");
@@ -243,9 +247,7 @@ void read_decoder(const Node& node) {
 }
 
 TokenId token_by_name(const Node& node, std::string_view name, const TokenizerFile& file) {
-  for (const AddedToken& token : file.added_tokens) {
-    if (token.content == name) return token.id;
-  }
+  if (const AddedToken* token = file.added.find(name)) return token->id;
   const TokenId id = file.vocabulary.find(name);
   if (id == kNoToken) node.refuse("the token " + in_quotes(name) + " is in no vocabulary");
   return id;
@@ -330,10 +332,10 @@ void read_post_processor(const Node& node, bool nested, TokenizerFile& out) {
 
 // model
 
-void require_absent(const Members& members, std::string_view name, bool empty_string_allowed) {
+void require_absent_or_empty(const Members& members, std::string_view name) {
   const auto found = members.optional(name);
   if (!found || found->is_null()) return;
-  if (empty_string_allowed && found->string().empty()) return;
+  if (found->string().empty()) return;
   found->refuse("is not supported");
 }
 
@@ -448,8 +450,8 @@ void read_model(const Node& node, TokenizerFile& out) {
     refuse_component(node, "a model", type->string());
   }
   read_dropout(members);
-  require_absent(members, "continuing_subword_prefix", true);
-  require_absent(members, "end_of_word_suffix", true);
+  require_absent_or_empty(members, "continuing_subword_prefix");
+  require_absent_or_empty(members, "end_of_word_suffix");
   if (members.boolean("byte_fallback", false))
     members.required("byte_fallback").refuse("is not supported");
   members.boolean("fuse_unk", false);  // about unk_token only
@@ -494,6 +496,7 @@ void read_added_tokens(const Node& node, TokenizerFile& out) {
   const auto vocabulary_size = static_cast<TokenId>(out.vocabulary.size());
   TokenId last = kNoToken;
   std::size_t index = 0;
+  std::vector<AddedToken> tokens;
   for (const dom::element element : node.array()) {
     const Node item = node.item(index++, element);
     AddedToken token = read_added_token(item);
@@ -512,8 +515,38 @@ void read_added_tokens(const Node& node, TokenizerFile& out) {
         item.refuse("id " + std::to_string(token.id) + " is taken in the vocabulary");
       last = token.id;
     }
-    out.added_tokens.push_back(std::move(token));
+    tokens.push_back(std::move(token));
   }
+  out.added.add(out.vocabulary, tokens);
+}
+
+// truncation, padding: training scripts leave them in the file (duckdb quackformers#83,
+// MinishLab/model2vec#374). Transformers switches both off for every text, so they change no ids;
+// the padding's token may become pad_token (tokenizer_config.h).
+
+void read_truncation(const Node& node) {
+  if (node.is_null()) return;
+  const Members members(node, {"direction", "max_length", "strategy", "stride"});
+  members.required("max_length").token_id();
+  members.required("stride").token_id();
+  members.required("strategy").one_of({"LongestFirst", "OnlyFirst", "OnlySecond"});
+  if (const auto direction = members.optional("direction")) direction->one_of({"Left", "Right"});
+}
+
+void read_padding(const Node& node, TokenizerFile& out) {
+  if (node.is_null()) return;
+  const Members members(
+      node, {"strategy", "direction", "pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token"});
+  const Node strategy = members.required("strategy");
+  if (strategy.is_object()) {
+    Members(strategy, {"Fixed"}).required("Fixed").token_id();
+  } else {
+    strategy.one_of({"BatchLongest"});
+  }
+  members.required("direction").one_of({"Left", "Right"});
+  members.required("pad_id").token_id();
+  members.required("pad_type_id").token_id();
+  out.padding_token = std::string(members.required("pad_token").string());
 }
 
 void read_root(const Node& root, TokenizerFile& out) {
@@ -522,13 +555,15 @@ void read_root(const Node& root, TokenizerFile& out) {
   if (const auto version = members.optional("version"); version && version->string() != "1.0") {
     version->refuse("expected \"1.0\", found " + in_quotes(version->string()));
   }
-  for (const char* name : {"truncation", "padding"}) require_absent(members, name, false);
+  if (const auto truncation = members.optional("truncation")) read_truncation(*truncation);
+  if (const auto padding = members.optional("padding")) read_padding(*padding, out);
   read_model(members.required("model"), out);
   read_added_tokens(members.required("added_tokens"), out);
   read_normalizer(members.required("normalizer"), out);
   const Node pre_tokenizer = members.required("pre_tokenizer");
   if (pre_tokenizer.is_null())
     pre_tokenizer.refuse("a tokenizer without ByteLevel is not supported");
+  out.byte_level_alone = type_of(pre_tokenizer) == "ByteLevel";
   bool byte_level = false;
   read_pre_tokenizer(pre_tokenizer, false, byte_level, out.pre_tokenizer);
   if (!byte_level) pre_tokenizer.refuse("a tokenizer without ByteLevel is not supported");

@@ -5,9 +5,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "model/tokenizer/added_tokens.h"
+#include "model/tokenizer/added_vocabulary.h"
 #include "model/tokenizer/bpe.h"
 #include "model/tokenizer/pre_tokenizer.h"
 #include "model/tokenizer/vocabulary.h"
@@ -18,11 +19,13 @@ struct TokenizerFile {
   Vocabulary vocabulary;
   std::vector<Merge> merges;
   bool ignore_merges = false;
-  std::vector<AddedToken> added_tokens;
+  AddedVocabulary added;
   bool normalizes_nfc = false;
   PreTokenizer pre_tokenizer;
+  bool byte_level_alone = false;  // the pre_tokenizer is a ByteLevel, in no Sequence
   // What the post-processor puts around a single text when asked to add special tokens.
   std::vector<TokenId> template_prefix, template_suffix;
+  std::optional<std::string> padding_token;  // of `padding`, when it is switched on
 };
 
 // Throws std::runtime_error.

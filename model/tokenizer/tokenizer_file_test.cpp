@@ -41,7 +41,9 @@ const std::vector<BadFile>& bad_files() {
       {"no model", [](Json& d) { d.erase("model"); }, "tokenizer.json", "'model' is missing"},
       {"version", [](Json& d) { d["version"] = "2.0"; }, "version", "expected \"1.0\""},
       {"truncation", [](Json& d) { d["truncation"] = Json::object(); }, "truncation",
-       "is not supported"},
+       "'max_length' is missing"},
+      {"padding", [](Json& d) { d["padding"] = {{"strategy", "Longest"}}; }, "padding.strategy",
+       "unknown value 'Longest'"},
       {"normalizer", [](Json& d) { d["normalizer"]["type"] = "NFKC"; }, "normalizer",
        "of type 'NFKC' is not supported"},
       // ggml-org/llama.cpp#29211: never the default in place of what is not known.

@@ -57,13 +57,21 @@ class TextEngine:
         if not self.tokenizer.is_fast:
             raise Refusal(f"{folder}: Transformers has no fast tokenizer for it")
         self.native = self.tokenizer.backend_tokenizer
+        # Transformers switches both off for every text, whatever tokenizer.json says.
+        self.native.no_truncation()
+        self.native.no_padding()
+        document |= {"truncation": None, "padding": None}
+        if (document.get("pre_tokenizer") or {}).get("type") == "ByteLevel":  # which its class may have changed
+            document["pre_tokenizer"] = json.loads(self.native.pre_tokenizer.__getstate__())
         # Chat templates write their own special tokens: nothing is ever added to a text here.
         # Without a post-processor, which might trim the white space off a token's characters.
         plain = {"added_tokens": [], "normalizer": None, "post_processor": None}
         self.literal = tokenizers.Tokenizer.from_str(json.dumps(document | plain))
         self.no_added = tokenizers.Tokenizer.from_str(json.dumps(document | {"added_tokens": []}))
-        self.added = {token["content"]: token["id"] for token in document["added_tokens"]}
-        self.plain_added = not any(token[flag] for token in document["added_tokens"]
+        # With what the files beside tokenizer.json add or change.
+        decoder = self.native.get_added_tokens_decoder()
+        self.added = {token.content: token_id for token_id, token in decoder.items()}
+        self.plain_added = not any(getattr(token, flag) for token in decoder.values()
                                    for flag in ("lstrip", "rstrip", "single_word", "normalized"))
         longest_first = sorted(self.added, key=len, reverse=True)
         self.added_pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")

@@ -49,6 +49,30 @@ def test_native_matches_control_strings_and_normalises_literal_does_neither(engi
     assert engine.decode([native], True) == ["\u00e9"]
 
 
+# duckdb quackformers#83, MinishLab/model2vec#374: training scripts leave both in the file; Transformers switches them off.
+def test_truncation_and_padding_of_the_file_change_nothing(engine, tmp_path):
+    engine.tokenizer.save_pretrained(tmp_path)
+    document = json.loads((tmp_path / "tokenizer.json").read_text())
+    document |= {"truncation": {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0},
+                 "padding": {"strategy": {"Fixed": 8}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0,
+                             "pad_token": "<s>"}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    other = text_reference.TextEngine(str(tmp_path))
+    for literal in (False, True):
+        assert other.encode(["a longer text", "b"], literal) == engine.encode(["a longer text", "b"], literal)
+    assert other.render(chat(("user", "x<s>")))[1] == engine.render(chat(("user", "x<s>")))[1]
+
+
+# microsoft/onnxruntime-extensions#890, huggingface/tokenizers#1422
+def test_tokens_of_the_files_beside_are_control_tokens(engine, tmp_path):
+    engine.tokenizer.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config | {"additional_special_tokens": ["<extra>"]}))
+    other = text_reference.TextEngine(str(tmp_path))
+    (extra,) = set(other.control_ids()) - set(engine.control_ids())
+    assert other.encode(["<extra>"], False)[0][0] == [extra] and extra not in other.encode(["<extra>"], True)[0][0]
+
+
 def test_decoding_drops_no_space_whatever_the_checkpoint_says(engine, tmp_path):
     """Transformers' decode makes "x!= y" of "x != y" when a flag of the checkpoint says so
     (huggingface/transformers#32575, #35175): the reference is pinned to the bare decode, and says so."""

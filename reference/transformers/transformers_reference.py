@@ -6,6 +6,7 @@ time: no padding, no attention mask, no position ids to pass, so none can be wro
 import importlib.metadata
 import json
 import os
+import re
 import resource
 import sys
 
@@ -20,7 +21,8 @@ class Refusal(Exception):
 
 
 try:
-    import numpy  # noqa: F401  torch hands arrays over through it
+    import numpy
+    import safetensors
     import torch
     import transformers
 except ModuleNotFoundError as missing:
@@ -31,6 +33,12 @@ except ModuleNotFoundError as missing:
 # The base model's hidden states, then lm_head, are all there is to their logits: no scaling, no capping.
 MODEL_CLASSES = ("LlamaForCausalLM", "Qwen3ForCausalLM")
 LOGIT_BLOCK_BYTES = 48 << 20
+# Buffers that older versions stored beside the parameters: this one computes them and leaves them unread.
+STORED_BUFFERS = re.compile(r"(?:^|\.)(?:rotary_emb\.(?:inv_freq|original_inv_freq|cos_cached|sin_cached)|"
+                            r"(?:self_)?attn\.(?:masked_bias|bias)|causal_mask)$")
+# torch's float32 power is one ulp off the correctly rounded one for many bases, more or less by machine; its
+# reciprocal and Llama 3's blend make a few of that. Another base, scaling or dtype is off by thousands.
+FREQUENCY_ULPS = 16
 
 
 def check_version(version):
@@ -59,39 +67,102 @@ def load_model(folder, dtype, device, attention):
         raise Refusal("torch sees no CUDA device")
     model, info = transformers.AutoModelForCausalLM.from_pretrained(
         folder, dtype=getattr(torch, dtype), attn_implementation=attention, local_files_only=True,
-        trust_remote_code=False, use_safetensors=True, output_loading_info=True)
+        trust_remote_code=False, use_safetensors=True, output_loading_info=True, output_attentions=False,
+        output_hidden_states=False)
+    info["unexpected_keys"] = [key for key in info["unexpected_keys"] if not STORED_BUFFERS.search(key)]
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys", "error_msgs"):
         if info.get(kind):
             raise Refusal(f"{folder}: Transformers reports {kind}: {_list(info[kind])}")
     name = type(model).__name__
     if name not in MODEL_CLASSES:
         raise Refusal(f"{folder} is a {name}; the reference knows {', '.join(MODEL_CLASSES)}")
-    check_rope_base(model, folder)
+    check_rope(model, folder)
     model = model.to(device).eval()
     model.requires_grad_(False)
     return model
+
+
+def stated_rope(folder):
+    """What config.json means by its RoPE fields, wherever they stand: (theta, scaling object or {})."""
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+        stated = json.load(file)
+    parts = [stated.get(name) or {} for name in ("rope_scaling", "rope_parameters")]
+    theta = next((part["rope_theta"] for part in parts if part.get("rope_theta") is not None), stated.get("rope_theta"))
+    scaling = next((part for part in parts if part.get("rope_type") or part.get("type")), {})
+    return theta, scaling
+
+
+def meant_frequencies(theta, scaling, head_dim):
+    """float32 [head_dim / 2]: float32 exponents, the power rounded once to float32, its float32 reciprocal, and Llama
+    3's scaling in float32 (model/rope_table.h has the same rule). None for a scaling that is not known here."""
+    kind = scaling.get("rope_type") or scaling.get("type") or "default"
+    exponents = numpy.arange(0, head_dim, 2, dtype=numpy.float32) / numpy.float32(head_dim)
+    powers = numpy.power(numpy.float64(numpy.float32(theta)), exponents.astype(numpy.float64)).astype(numpy.float32)
+    inverse = numpy.float32(1) / powers
+    if kind == "default":
+        return inverse
+    if kind != "llama3":
+        return None
+    factor, low, high, original = (numpy.float32(scaling[name]) for name in (
+        "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"))
+    wavelength = numpy.float32(2 * numpy.pi) / inverse
+    smooth = (original / wavelength - low) / (high - low)
+    blended = (1 - smooth) * (inverse / factor) + smooth * inverse
+    return numpy.where(wavelength > original / low, inverse / factor,
+                       numpy.where(wavelength < original / high, inverse, blended)).astype(numpy.float32)
+
+
+def ulps(a, b):
+    """How many float32 numbers lie between two positive arrays, element by element."""
+    return numpy.abs(a.view(numpy.int32).astype(numpy.int64) - b.view(numpy.int32).astype(numpy.int64))
+
+
+def frequency_difference(model, folder):
+    """The loaded model's inverse frequencies against those that config.json means, for the record. None when its
+    scaling is not known here."""
+    theta, scaling = stated_rope(folder)
+    found = model.model.rotary_emb.inv_freq.detach().to("cpu", torch.float32).contiguous().numpy()
+    meant = None if theta is None else meant_frequencies(theta, scaling, 2 * found.size)
+    if meant is None:
+        return None
+    off = ulps(found, meant)
+    return {"largest_ulps": int(off.max()), "differing": int((off > 0).sum()), "of": found.size}
 
 
 def rope_base(model):
     """The base that the loaded model rotates with: from its inverse frequencies where they are not scaled
     (pair 1 turns by base^(-2 / head_dim) a position), else as its own config object gives it."""
     rotary, config = model.model.rotary_emb, model.config
-    if getattr(rotary, "rope_type", "default") == "default":
+    if getattr(rotary, "rope_type", "default") == "default" and rotary.inv_freq.numel() > 1:
         return float(rotary.inv_freq[1].double() ** -rotary.inv_freq.numel())
     return float(getattr(config, "rope_theta", None) or config.rope_parameters["rope_theta"])
 
 
-def check_rope_base(model, folder):
-    """config.json may state rope_theta inside rope_parameters, which Transformers before 5 does not read: it
-    then rotates with its default, and would be a reference for another model."""
-    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
-        stated = json.load(file)
-    theta = (stated.get("rope_parameters") or {}).get("rope_theta", stated.get("rope_theta"))
-    found = rope_base(model)
-    if theta is None or abs(found / theta - 1) > 1e-3:
-        raise Refusal(f"{folder}/config.json states rope_theta {theta}; Transformers {transformers.__version__} rotates "
-                      f"with {found:.6g} (before 5 it does not read rope_parameters): write rope_theta at the top level "
-                      f"of a copy of config.json")
+def check_rope(model, folder):
+    """config.json may state rope_theta or the scaling inside rope_parameters, which Transformers before 5 does not
+    read: it then rotates with other frequencies, and would be a reference for another model."""
+    off = frequency_difference(model, folder)
+    if off is not None and off["largest_ulps"] <= FREQUENCY_ULPS:
+        return
+    theta, scaling = stated_rope(folder)
+    kind = scaling.get("rope_type") or scaling.get("type") or "default"
+    rotary = model.model.rotary_emb
+    what = "an unknown distance" if off is None else f"{off['largest_ulps']} float32 ulps"
+    raise Refusal(f"{folder}/config.json states rope_theta {theta} and rope_type {kind}; Transformers "
+                  f"{transformers.__version__} rotates with {rope_base(model):.6g} and {rotary.rope_type}, {what} away "
+                  f"in its inverse frequencies (before 5 it does not read rope_parameters), so it is no reference for "
+                  f"this checkpoint: write rope_theta at the top level and the scaling as rope_scaling of a copy of "
+                  f"config.json")
+
+
+def ignored_tensors(folder):
+    """The stored buffers that Transformers did not read, by name."""
+    names = set()
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".safetensors"):
+            with safetensors.safe_open(os.path.join(folder, name), "pt") as file:
+                names.update(key for key in file.keys() if STORED_BUFFERS.search(key))
+    return sorted(names)
 
 
 def _resident_bytes():
@@ -116,6 +187,8 @@ class Engine:
         self.threads = threads or torch.get_num_threads()
         self.apply_settings()
         self.model = load_model(folder, dtype, device, attention)
+        self.frequencies = frequency_difference(self.model, folder)
+        self.ignored = ignored_tensors(folder)
         self.vocab_size = self.model.lm_head.weight.shape[0]
         self.max_positions = self.model.config.max_position_embeddings
         self.rows_per_block = max(1, LOGIT_BLOCK_BYTES // (4 * self.vocab_size))
@@ -150,8 +223,8 @@ class Engine:
         """Read from the objects that compute, not from what was asked for."""
         self.apply_settings()  # another engine may have computed last, with other threads
         config = self.model.config
+        rotary = self.model.model.rotary_emb
         dtypes = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in self.model.parameters()})
-        rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
         matmul, cuda = torch.backends.cuda.matmul, torch.backends.cuda
         device = next(self.model.parameters()).device
         return {
@@ -165,7 +238,8 @@ class Engine:
             "device_name": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
             "rms_norm_eps": config.rms_norm_eps,
             "rope_theta": float(f"{rope_base(self.model):.6g}"),
-            "rope_type": rope.get("rope_type", rope.get("type", "default")),
+            "rope_type": rotary.rope_type, "rope_frequencies": self.frequencies,
+            "ignored_tensors": self.ignored,
             "threads": torch.get_num_threads(), "interop_threads": torch.get_num_interop_threads(),
             "float32_matmul_precision": torch.get_float32_matmul_precision(),
             "cuda.matmul.allow_tf32": matmul.allow_tf32,
@@ -269,7 +343,7 @@ class Session:
         self.hidden = None
         before, high_water = _resident_bytes(), _high_water_bytes()
         output = self.engine.model.model(input_ids=self.ids[:, at:at + count], use_cache=self.cache is not None,
-                                         past_key_values=self.cache)
+                                         past_key_values=self.cache, return_dict=True)
         self.hidden, self.first = output.last_hidden_state[0], first
         self.calls_made += 1
         self._note_working_bytes(before, high_water)

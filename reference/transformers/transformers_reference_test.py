@@ -230,8 +230,83 @@ def test_a_base_that_transformers_does_not_read_is_refused(folder, tmp_path):
     config["rope_parameters"] = {"rope_theta": config.pop("rope_theta"), "rope_type": "default"}
     (copy / "config.json").write_text(json.dumps(config))
     if int(transformers.__version__.split(".")[0]) < 5:
-        with pytest.raises(reference.Refusal, match="states rope_theta 500000.0"):
+        with pytest.raises(reference.Refusal, match="states rope_theta 500000.0 and rope_type default"):
             reference.Engine(str(copy))
+
+
+def edited(folder, target, **fields):
+    copy = pathlib.Path(shutil.copytree(folder, target))
+    config = json.loads((copy / "config.json").read_text()) | fields
+    (copy / "config.json").write_text(json.dumps({name: value for name, value in config.items() if value != "absent"}))
+    return str(copy)
+
+
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 128}
+
+
+# THUDM/slime#1720, sgl-project/SpecForge#265: a scaling where Transformers before 5 does not look for it. Its logits
+# are another model's, so nothing may be laid at the subject's door.
+@pytest.mark.parametrize("fields", [
+    {"rope_theta": 10000.0, "rope_parameters": LLAMA3},
+    {"rope_theta": 10000.0, "rope_parameters": {**LLAMA3, "rope_theta": 10000.0}},
+    {"rope_theta": "absent", "rope_parameters": {"rope_type": "default", "rope_theta": 20000.0}},
+    {"rope_theta": 10000.0, "rope_scaling": {"rope_type": "default"}, "rope_parameters": {**LLAMA3, "rope_type": "banana"},
+     "head_dim": 16} | {"rope_scaling": None},
+])
+def test_a_scaling_that_transformers_does_not_read_is_refused(folder, tmp_path, fields):
+    if int(transformers.__version__.split(".")[0]) >= 5:
+        pytest.skip("not run: Transformers 5 reads rope_parameters")
+    with pytest.raises(reference.Refusal, match="so it is no reference for this checkpoint"):
+        reference.Engine(edited(folder, tmp_path / "copy", **fields))
+
+
+# pytorch's vectorised pow rounds otherwise than the correctly rounded power, by machine: the record says by how much.
+@pytest.mark.parametrize("fields", [{}, {"rope_theta": 150000.0}, {"rope_theta": 1e6, "rope_scaling": LLAMA3},
+                                    {"rope_theta": 500000.0, "rope_scaling": {"type": "default"}}])
+def test_frequencies_are_compared_with_what_the_config_means(folder, tmp_path, fields):
+    engine = reference.Engine(edited(folder, tmp_path / "copy", **fields))
+    settings = engine.settings()
+    assert settings["rope_type"] == (fields.get("rope_scaling") or {}).get("rope_type", "default")
+    found = settings["rope_frequencies"]
+    assert found["of"] == 8 and 0 <= found["largest_ulps"] <= 4 and (found["differing"] > 0) == (found["largest_ulps"] > 0)
+    with torch.no_grad():  # three ulps on one pair, and no more is reported than that
+        frequencies = engine.model.model.rotary_emb.inv_freq
+        theta, scaling = reference.stated_rope(str(tmp_path / "copy"))
+        frequencies.copy_(torch.from_numpy(reference.meant_frequencies(theta, scaling, 16)))
+        for _ in range(3):
+            frequencies[5] = torch.nextafter(frequencies[5], torch.tensor(1.0))
+    assert reference.frequency_difference(engine.model, str(tmp_path / "copy")) == {"largest_ulps": 3, "differing": 1, "of": 8}
+
+
+# ggml-org/llama.cpp#8676: the values of Llama 3.2's settings, from known calculations.
+def test_what_the_config_means_by_llama3():
+    scaling = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+               "original_max_position_embeddings": 8192}
+    meant = reference.meant_frequencies(500000.0, scaling, 64)
+    plain = reference.meant_frequencies(500000.0, {}, 64)
+    assert (meant[:15] == plain[:15]).all() and (meant[18:] == plain[18:] / numpy.float32(32)).all()
+    assert meant[15:18] == pytest.approx([0.00129055, 0.000429557, 9.70829e-5], rel=1e-5)
+
+
+# jzhang38/TinyLlama#127: keys that change what a call returns, not what is computed.
+@pytest.mark.parametrize("fields", [{"return_dict": False}, {"output_hidden_states": True},
+                                    {"output_attentions": True}, {"return_dict": False, "output_attentions": True}])
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_what_a_call_returns_changes_nothing(folder, tmp_path, fields, attention):
+    expected, _ = run(reference.Engine(folder, attention=attention), ids_of(9), [(0, 4), (4, 5)])
+    engine = reference.Engine(edited(folder, tmp_path / "copy", **fields), attention=attention)
+    assert numpy.array_equal(run(engine, ids_of(9), [(0, 4), (4, 5)])[0], expected)
+
+
+# jzhang38/TinyLlama#127, huggingface/transformers#35255
+def test_stored_buffers_are_ignored_and_named(folder, tmp_path):
+    expected, _ = run(reference.Engine(folder), ids_of(9))
+    names = ["model.layers.0.self_attn.masked_bias", "model.layers.1.self_attn.rotary_emb.inv_freq"]
+    copy = changed(folder, tmp_path / "copy", lambda t: t.update({names[0]: torch.tensor(-1e4), names[1]: torch.ones(8)}))
+    engine = reference.Engine(copy)
+    assert engine.settings()["ignored_tensors"] == names
+    assert numpy.array_equal(run(engine, ids_of(9))[0], expected)
 
 
 def test_other_folders_are_refused(tmp_path):

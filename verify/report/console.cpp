@@ -57,8 +57,12 @@ std::string red_list(const RunResult& run) {
   for (const ExperimentResult& experiment : run.experiments) {
     const Verdict verdict = experiment.judgement.verdict;
     if (verdict != Verdict::kFail && verdict != Verdict::kError) continue;
-    text += "  " + for_terminal(experiment.id) + ": " + for_terminal(experiment.judgement.reason) +
-            "\n";
+    std::string reason = for_terminal_lines(experiment.judgement.reason);
+    // Deeper than the list's own lines, for which nothing in a reason may pass.
+    for (std::size_t at = 0; (at = reason.find("\n  ", at)) != std::string::npos; at += 3) {
+      reason.insert(at + 1, "    ");
+    }
+    text += "  " + for_terminal(experiment.id) + ": " + reason + "\n";
   }
   return text.empty() ? "" : "\nFailed:\n" + text;
 }
@@ -129,8 +133,8 @@ void ConsoleReport::comparison_finished(const ExperimentResult& experiment,
   if (const NotRun* not_run = result.not_run()) outcome = "not run: " + not_run->reason;
   if (const Broken* broken = result.broken()) outcome = "error: " + broken->what;
   progress_ << "[" << done_ << "/" << planned_ << "] "
-            << for_terminal(experiment.id + " " + key_text(result.key) + ": " + outcome)
-            << std::endl;
+            << for_terminal(experiment.id + " " + key_text(result.key) + ": ")
+            << for_terminal_lines(outcome) << std::endl;
 }
 
 void ConsoleReport::experiment_finished(const ExperimentResult& experiment) {

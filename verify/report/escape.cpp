@@ -102,6 +102,16 @@ std::string for_terminal(std::string_view text) {
   return safe;
 }
 
+std::string for_terminal_lines(std::string_view text) {
+  constexpr std::string_view kLine = "\n  ";
+  std::string safe;
+  for (std::size_t end = text.find(kLine); end != std::string_view::npos; end = text.find(kLine)) {
+    safe.append(for_terminal(text.substr(0, end))).append(kLine);
+    text.remove_prefix(end + kLine.size());
+  }
+  return safe + for_terminal(text);
+}
+
 std::string for_markdown(std::string_view text) {
   const std::string shown = for_terminal(text);
   std::string safe;

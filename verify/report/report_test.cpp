@@ -184,6 +184,12 @@ TEST(Escape, Terminal) {
   EXPECT_EQ(for_terminal("日本 é 🙂"), "日本 é 🙂");
 }
 
+// openclaw/openclaw#70140: a list of findings is a list, and nothing quoted in it starts a line.
+TEST(Escape, AListOfFindingsKeepsItsLines) {
+  EXPECT_EQ(for_terminal_lines("one: 2 problems\n  a\x1b[2J\n  b\nc\n d"),
+            "one: 2 problems\n  a\\x1b[2J\n  b\\nc\\n d");
+}
+
 TEST(Escape, MarkdownHoldsNoMarkup) {
   const std::string safe = for_markdown(kHostile);
   for (const char mark : {'<', '>', '|', '`', '*', '[', ']', '\n', '\x1b'}) {

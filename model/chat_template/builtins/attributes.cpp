@@ -4,9 +4,11 @@
 #include <optional>
 
 #include "model/chat_template/builtins/arguments.h"
-#include "model/chat_template/values/comparison.h"
-#include "model/chat_template/loop.h"
 #include "model/chat_template/builtins/string_methods.h"
+#include "model/chat_template/loop.h"
+#include "model/chat_template/values/comparison.h"
+#include "model/chat_template/values/printed.h"
+#include "model/chat_template/values/text_pieces.h"
 #include "model/chat_template/values/unicode.h"
 
 namespace octlm::model::jinja {
@@ -131,13 +133,48 @@ std::optional<Value> sequence_attribute(Runtime& runtime, const Value& self,
   return std::nullopt;
 }
 
+Value marked(Runtime& runtime, const Value& value) {
+  if (value.string()) return value.as_markup();
+  const Sequence* pieces = value.sequence();
+  if (!pieces) return value;
+  std::vector<Value> items;
+  for (const Value& piece : pieces->items) items.push_back(marked(runtime, piece));
+  return runtime.sequence(pieces->kind, std::move(items), value.origin());
+}
+
+Value safe_text(Runtime& runtime, const Value& value) {
+  if (value.is_markup()) return value;
+  return Value::string(escaped(runtime, str(runtime, value))).as_markup();
+}
+
+// A method of Markup (markupsafe 3.0.4): what it makes is Markup too, and what join and replace put
+// in is escaped.
+Value markup_method(Runtime& runtime, const Text& text, StringMethod called,
+                    const std::string& name, Arguments& arguments) {
+  if (name == "join" && arguments.positional.size() == 1) {
+    std::vector<Value> items;
+    for (const Value& one : items_of(runtime, arguments.positional[0])) {
+      items.push_back(safe_text(runtime, one));
+    }
+    arguments.positional[0] = runtime.list(std::move(items));
+  }
+  if (name == "replace" && arguments.positional.size() >= 2 && arguments.positional[1].string()) {
+    arguments.positional[1] = safe_text(runtime, arguments.positional[1]);
+  }
+  return marked(runtime, called(runtime, text, arguments));
+}
+
 Value string_attribute(Runtime& runtime, const Value& self, StringMethod called,
                        std::string_view name) {
-  if (self.is_markup()) throw UnsupportedError("a method of a |safe string");
-  return method(runtime, self, name, [&runtime, called](const Value& text, Arguments& arguments) {
-    runtime.budget.step(text.string()->text().size() / 64);
-    return called(runtime, *text.string(), arguments);
-  });
+  return method(
+      runtime, self, name,
+      [&runtime, called, name = std::string(name)](const Value& text, Arguments& arguments) {
+        runtime.budget.step(text.string()->text().size() / 64);
+        if (text.is_markup()) {
+          return markup_method(runtime, *text.string(), called, name, arguments);
+        }
+        return called(runtime, *text.string(), arguments);
+      });
 }
 
 // The attribute in Python's sense, nullopt when there is none.
@@ -183,7 +220,8 @@ std::optional<Value> own_item(Runtime& runtime, const Value& value, const Value&
     if (at < 0) return std::nullopt;
     const std::size_t begin = byte_of(bytes, static_cast<std::size_t>(at));
     if (begin == bytes.size()) return std::nullopt;
-    return Value::string(slice(runtime, *text, begin, begin + length_at(bytes, begin)));
+    Value character = Value::string(slice(runtime, *text, begin, begin + length_at(bytes, begin)));
+    return value.is_markup() ? character.as_markup() : character;
   }
   if (const Sequence* sequence = value.sequence()) {
     if (sequence->kind != SequenceKind::kList && sequence->kind != SequenceKind::kTuple &&
@@ -276,8 +314,10 @@ Value item(Runtime& runtime, const Value& value, const Value& key) {
 Value slice_of(Runtime& runtime, const Value& value, const Value& start, const Value& stop,
                const Value& step) {
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
-  if (value.is_markup()) throw UnsupportedError("a slice of a |safe string");
-  if (const Text* text = value.string()) return text_slice(runtime, *text, start, stop, step);
+  if (const Text* text = value.string()) {
+    Value part = text_slice(runtime, *text, start, stop, step);
+    return value.is_markup() ? part.as_markup() : part;
+  }
   const Sequence* sequence = value.sequence();
   const bool has_slices = sequence && (sequence->kind == SequenceKind::kList ||
                                        sequence->kind == SequenceKind::kTuple ||

@@ -10,28 +10,28 @@ constexpr FilterEntry kFilters[] = {
     {"abs", filters::absolute},
     {"attr", nullptr},
     {"batch", nullptr},
-    {"capitalize", filters::capitalize},
+    {"capitalize", filters::capitalize, true},
     {"center", nullptr},
-    {"count", filters::length, true},
-    {"d", filters::default_value, true},
-    {"default", filters::default_value, true},
+    {"count", filters::length},
+    {"d", filters::default_value},
+    {"default", filters::default_value},
     {"dictsort", filters::dictsort},
-    {"e", nullptr},
-    {"escape", nullptr},
+    {"e", filters::escape},
+    {"escape", filters::escape},
     {"filesizeformat", nullptr},
     {"first", filters::first},
     {"float", filters::float_value},
-    {"forceescape", nullptr},
+    {"forceescape", filters::forceescape},
     {"format", nullptr},
     {"groupby", nullptr},
-    {"indent", filters::indent},
+    {"indent", filters::indent, true},
     {"int", filters::int_value},
     {"items", filters::items},
     {"join", filters::join},
-    {"last", filters::last},
-    {"length", filters::length, true},
+    {"last", filters::last, true},
+    {"length", filters::length},
     {"list", filters::list},
-    {"lower", filters::lower},
+    {"lower", filters::lower, true},
     {"map", filters::map},
     {"max", filters::max},
     {"min", filters::min},
@@ -40,9 +40,9 @@ constexpr FilterEntry kFilters[] = {
     {"reject", filters::reject},
     {"rejectattr", filters::rejectattr},
     {"replace", filters::replace},
-    {"reverse", filters::reverse},
+    {"reverse", filters::reverse, true},
     {"round", filters::round},
-    {"safe", filters::safe, true},
+    {"safe", filters::safe},
     {"select", filters::select},
     {"selectattr", filters::selectattr},
     {"slice", nullptr},
@@ -51,11 +51,11 @@ constexpr FilterEntry kFilters[] = {
     {"striptags", nullptr},
     {"sum", filters::sum},
     {"title", filters::title},
-    {"tojson", filters::tojson, true},
-    {"trim", filters::trim},
+    {"tojson", filters::tojson},
+    {"trim", filters::trim, true},
     {"truncate", nullptr},
     {"unique", filters::unique},
-    {"upper", filters::upper},
+    {"upper", filters::upper, true},
     {"urlencode", nullptr},
     {"urlize", nullptr},
     {"wordcount", nullptr},
@@ -77,12 +77,14 @@ Value apply_filter(Runtime& runtime, const FilterEntry& entry, const Value& valu
                    const Arguments& arguments) {
   const Budget::Level level(runtime.budget);
   runtime.budget.step(value.string() ? 1 + value.string()->text().size() / 64 : 1);
+  // Jinja would escape what is joined to such an indentation.
   const auto is_markup = [](const Value& one) { return one.is_markup(); };
-  if (!entry.takes_markup &&
-      (is_markup(value) || std::ranges::any_of(arguments.positional, is_markup))) {
-    throw UnsupportedError("filter '" + std::string(entry.name) + "' of a |safe string");
+  if (entry.name == "indent" && !value.is_markup() &&
+      std::ranges::any_of(arguments.positional, is_markup)) {
+    throw UnsupportedError("filter 'indent' with a |safe string");
   }
-  return entry.filter(runtime, value, arguments);
+  Value result = entry.filter(runtime, value, arguments);
+  return entry.keeps_markup && value.is_markup() && result.string() ? result.as_markup() : result;
 }
 
 }  // namespace octlm::model::jinja

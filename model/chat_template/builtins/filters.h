@@ -12,7 +12,7 @@ using Filter = Value (*)(Runtime& runtime, const Value& value, const Arguments& 
 struct FilterEntry {
   std::string_view name;
   Filter filter;              // nullptr: Jinja has it, this does not
-  bool takes_markup = false;  // means the same for a |safe string
+  bool keeps_markup = false;  // of a |safe string it makes one; else it takes it as its text
 };
 
 // Throws TemplateError for a name Jinja does not have, UnsupportedError for one that only this
@@ -28,6 +28,8 @@ namespace filters {
 Value absolute(Runtime&, const Value&, const Arguments&);
 Value capitalize(Runtime&, const Value&, const Arguments&);
 Value default_value(Runtime&, const Value&, const Arguments&);
+Value escape(Runtime&, const Value&, const Arguments&);
+Value forceescape(Runtime&, const Value&, const Arguments&);
 Value indent(Runtime&, const Value&, const Arguments&);
 Value int_value(Runtime&, const Value&, const Arguments&);
 Value float_value(Runtime&, const Value&, const Arguments&);

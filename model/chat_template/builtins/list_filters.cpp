@@ -4,12 +4,12 @@
 
 #include "model/chat_template/builtins/arguments.h"
 #include "model/chat_template/builtins/attributes.h"
-#include "model/chat_template/values/comparison.h"
 #include "model/chat_template/builtins/filters.h"
-#include "model/chat_template/values/letter_case.h"
-#include "model/chat_template/operators.h"
-#include "model/chat_template/values/printed.h"
 #include "model/chat_template/builtins/tests.h"
+#include "model/chat_template/operators.h"
+#include "model/chat_template/values/comparison.h"
+#include "model/chat_template/values/letter_case.h"
+#include "model/chat_template/values/printed.h"
 #include "model/chat_template/values/text_pieces.h"
 
 namespace octlm::model::jinja::filters {

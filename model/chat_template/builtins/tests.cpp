@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "model/chat_template/builtins/arguments.h"
+#include "model/chat_template/operators.h"
 #include "model/chat_template/values/comparison.h"
 #include "model/chat_template/values/letter_case.h"
-#include "model/chat_template/operators.h"
 #include "model/chat_template/values/printed.h"
 
 namespace octlm::model::jinja {
@@ -31,9 +31,11 @@ bool is_none(const Value& value) { return value.is_none(); }
 bool is_boolean(const Value& value) { return value.boolean() != nullptr; }
 bool is_true(const Value& value) { return value.boolean() && *value.boolean(); }
 bool is_false(const Value& value) { return value.boolean() && !*value.boolean(); }
-bool is_integer(const Value& value) { return value.integer() && !value.boolean(); }
+bool is_integer(const Value& value) {
+  return (value.integer() && !value.boolean()) || value.big_integer();
+}
 bool is_float(const Value& value) { return value.real() != nullptr; }
-bool is_number(const Value& value) { return value.is_number(); }
+bool is_number(const Value& value) { return value.is_number() || value.big_integer(); }
 bool is_string(const Value& value) { return value.string() != nullptr; }
 bool is_mapping(const Value& value) { return value.dict() != nullptr; }
 bool is_callable(const Value& value) {

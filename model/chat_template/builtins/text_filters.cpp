@@ -6,8 +6,8 @@
 
 #include "model/chat_template/builtins/arguments.h"
 #include "model/chat_template/builtins/filters.h"
-#include "model/chat_template/values/letter_case.h"
 #include "model/chat_template/operators.h"
+#include "model/chat_template/values/letter_case.h"
 #include "model/chat_template/values/printed.h"
 #include "model/chat_template/values/text_pieces.h"
 
@@ -134,6 +134,15 @@ Value string(Runtime& runtime, const Value& value, const Arguments& arguments) {
   return value.string() ? value : Value::string(str(runtime, value));
 }
 
+Value escape(Runtime& runtime, const Value& value, const Arguments& arguments) {
+  return value.is_markup() ? value : forceescape(runtime, value, arguments);
+}
+
+Value forceescape(Runtime& runtime, const Value& value, const Arguments& arguments) {
+  bind("escape", arguments, {});
+  return Value::string(escaped(runtime, str(runtime, value))).as_markup();
+}
+
 Value safe(Runtime& runtime, const Value& value, const Arguments& arguments) {
   return string(runtime, value, arguments).as_markup();
 }
@@ -188,6 +197,7 @@ Value absolute(Runtime&, const Value& value, const Arguments& arguments) {
   bind("abs", arguments, {});
   if (value.real()) return Value::real(std::fabs(*value.real()), value.origin());
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
+  if (value.big_integer()) throw UnsupportedError("arithmetic beyond 64 bits");
   if (!value.integer())
     throw TemplateError("bad operand type for abs(): '" + std::string(value.type_name()) + "'");
   return *value.integer() < 0 ? negative(value) : positive(value);
@@ -199,6 +209,7 @@ Value int_value(Runtime& runtime, const Value& value, const Arguments& arguments
     throw UnsupportedError("filter 'int' with a base");
   const Value otherwise = bound[0] ? *bound[0] : Value::integer(0, Origin::kTemplate);
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
+  if (value.big_integer()) return value;
   if (value.integer()) return Value::integer(*value.integer(), value.origin());
   if (value.real()) return integer_from(*value.real(), value.origin()).value_or(otherwise);
   if (!value.string()) return otherwise;
@@ -213,6 +224,7 @@ Value float_value(Runtime& runtime, const Value& value, const Arguments& argumen
   const auto bound = bind("float", arguments, {"default"});
   const Value otherwise = bound[0] ? *bound[0] : Value::real(0.0, Origin::kTemplate);
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
+  if (value.big_integer()) throw UnsupportedError("arithmetic beyond 64 bits");
   if (value.real()) return value;
   if (value.integer()) return Value::real(static_cast<double>(*value.integer()), value.origin());
   if (!value.string()) return otherwise;
@@ -229,6 +241,7 @@ Value round(Runtime&, const Value& value, const Arguments& arguments) {
     throw TemplateError("round: method must be common, ceil or floor");
   }
   if (value.is_undefined()) throw TemplateError(value.why_undefined());
+  if (value.big_integer()) throw UnsupportedError("arithmetic beyond 64 bits");
   if (!value.is_number())
     throw TemplateError("round: needs a number, not '" + std::string(value.type_name()) + "'");
   if (precision < 0 || precision > 15)

@@ -21,6 +21,17 @@ ExpressionPtr ExpressionParser::done(Expression made) {
   return std::make_unique<const Expression>(std::move(made));
 }
 
+ExpressionPtr ExpressionParser::unsupported(std::string construct, int line) {
+  Expression made = make(ExpressionKind::kUnsupported, line);
+  made.name = std::move(construct);
+  return done(std::move(made));
+}
+
+void ExpressionParser::settle_names(bool soft) {
+  if (!soft && !unknown_names_.empty()) throw unknown_names_.front();
+  unknown_names_.clear();
+}
+
 bool ExpressionParser::at_tuple_end(std::string_view end_name) const {
   return tokens_.is(TokenKind::kVariableEnd) || tokens_.is(TokenKind::kBlockEnd) ||
          tokens_.is_operator(")") || (!end_name.empty() && tokens_.is_name(end_name));
@@ -51,6 +62,7 @@ ExpressionPtr ExpressionParser::expression(bool with_condition) {
 
 ExpressionPtr ExpressionParser::condition() {
   const int line = tokens_.line();
+  const std::size_t known_before = unknown_names_.size();
   ExpressionPtr value = either();
   while (tokens_.skip_name("if")) {
     ExpressionPtr test = either();
@@ -62,15 +74,25 @@ ExpressionPtr ExpressionParser::condition() {
     Expression made = over(ExpressionKind::kConditional, line, std::move(test), std::move(value));
     made.operands.push_back(std::move(otherwise));
     value = done(std::move(made));
+    unknown_names_.resize(known_before);
   }
   return value;
+}
+
+// `false and x` and `true or x` are constants: Jinja's optimiser never looks at x.
+ExpressionPtr ExpressionParser::short_circuit(ExpressionKind kind, int line, ExpressionPtr left) {
+  const std::size_t known_before = unknown_names_.size();
+  const bool is_constant = left->kind == ExpressionKind::kConstant &&
+                           left->constant.truth() == (kind == ExpressionKind::kOr);
+  ExpressionPtr right = kind == ExpressionKind::kOr ? both() : negation();
+  if (is_constant) unknown_names_.resize(known_before);
+  return done(over(kind, line, std::move(left), std::move(right)));
 }
 
 ExpressionPtr ExpressionParser::either() {
   const int line = tokens_.line();
   ExpressionPtr left = both();
-  while (tokens_.skip_name("or"))
-    left = done(over(ExpressionKind::kOr, line, std::move(left), both()));
+  while (tokens_.skip_name("or")) left = short_circuit(ExpressionKind::kOr, line, std::move(left));
   return left;
 }
 
@@ -78,7 +100,7 @@ ExpressionPtr ExpressionParser::both() {
   const int line = tokens_.line();
   ExpressionPtr left = negation();
   while (tokens_.skip_name("and"))
-    left = done(over(ExpressionKind::kAnd, line, std::move(left), negation()));
+    left = short_circuit(ExpressionKind::kAnd, line, std::move(left));
   return left;
 }
 

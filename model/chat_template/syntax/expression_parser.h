@@ -30,6 +30,13 @@ class ExpressionParser {
   // The filters of a block: "upper | trim" for `{% filter %}`, "| upper" for `{% set x | upper %}`.
   ExpressionPtr filters_of_block(bool starts_with_name);
 
+  // After each expression of a statement. A filter or test that Jinja does not have may wait for its
+  // turn to be refused where its compiler lets it: inside `if`, up to the next block that has a
+  // scope of its own (`soft`, its Frame.soft_frame), in a conditional expression, and where
+  // constants leave it out. Elsewhere the template is wrong: throws. What Jinja has and this lacks
+  // always waits.
+  void settle_names(bool soft);
+
   // Every variable read so far, for macros that ask for caller, kwargs or varargs.
   const std::vector<std::string>& names_read() const { return names_read_; }
 
@@ -58,10 +65,13 @@ class ExpressionParser {
   void arguments(Expression& call);
   std::string dotted_name();
   ExpressionPtr done(Expression made);
+  ExpressionPtr unsupported(std::string construct, int line);
+  ExpressionPtr short_circuit(ExpressionKind kind, int line, ExpressionPtr left);
   bool at_tuple_end(std::string_view end_name) const;
 
   TokenStream& tokens_;
   std::vector<std::string> names_read_;
+  std::vector<SyntaxMistake> unknown_names_;  // filters and tests since the last settle_names
   int level_ = 0;
 };
 

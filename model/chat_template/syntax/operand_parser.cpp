@@ -1,4 +1,5 @@
 // The ExpressionParser's operands: literals and names, and what follows them.
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -8,14 +9,17 @@
 namespace octlm::model::jinja {
 namespace {
 
-Value number(const Token& token, const TokenStream& tokens) {
+Value number(const Token& token) {
   if (token.kind == TokenKind::kFloat) {
     return Value::real(std::strtod(token.text.c_str(), nullptr), Origin::kTemplate);
   }
   std::int64_t value = 0;
   const auto parsed =
       std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
-  if (parsed.ec != std::errc()) tokens.refuse_unsupported("an integer of more than 64 bits");
+  if (parsed.ec != std::errc()) {
+    const std::size_t first = std::min(token.text.find_first_not_of('0'), token.text.size() - 1);
+    return Value::big_integer(token.text.substr(first), Origin::kTemplate);
+  }
   return Value::integer(value, Origin::kTemplate);
 }
 
@@ -43,7 +47,7 @@ ExpressionPtr ExpressionParser::primary() {
   }
   if (tokens_.is(TokenKind::kInteger) || tokens_.is(TokenKind::kFloat)) {
     const Token token = tokens_.next();
-    return done(constant(number(token, tokens_), line));
+    return done(constant(number(token), line));
   }
   return bracketed();
 }
@@ -119,8 +123,8 @@ ExpressionPtr ExpressionParser::attribute_of(ExpressionPtr value) {
   tokens_.expect_operator(".");
   if (tokens_.is(TokenKind::kInteger)) {  // value.0 is value[0]
     const Token token = tokens_.next();
-    return done(over(ExpressionKind::kItem, line, std::move(value),
-                     done(constant(number(token, tokens_), line))));
+    return done(
+        over(ExpressionKind::kItem, line, std::move(value), done(constant(number(token), line))));
   }
   Expression made = over(ExpressionKind::kAttribute, line, std::move(value));
   made.name = tokens_.expect(TokenKind::kName, "a name or a number after '.'").text;
@@ -136,9 +140,15 @@ ExpressionPtr ExpressionParser::item_of(ExpressionPtr value) {
     return left_out ? nullptr : expression();
   };
   ExpressionPtr start = bound();
+  const auto several_keys = [&] {
+    while (tokens_.skip_operator(",")) {
+      for (bool more = true; more; more = tokens_.skip_operator(":")) bound();
+    }
+    tokens_.expect_operator("]");
+    return unsupported("several keys in one pair of brackets", line);
+  };
   if (!tokens_.is_operator(":")) {
-    if (tokens_.is_operator(","))
-      tokens_.refuse_unsupported("several keys in one pair of brackets");
+    if (tokens_.is_operator(",")) return several_keys();
     if (!start) tokens_.refuse("expected an expression, found " + tokens_.found());
     tokens_.expect_operator("]");
     return done(over(ExpressionKind::kItem, line, std::move(value), std::move(start)));
@@ -148,7 +158,7 @@ ExpressionPtr ExpressionParser::item_of(ExpressionPtr value) {
   made.operands.push_back(std::move(start));
   made.operands.push_back(bound());
   made.operands.push_back(tokens_.skip_operator(":") ? bound() : nullptr);
-  if (tokens_.is_operator(",")) tokens_.refuse_unsupported("several keys in one pair of brackets");
+  if (tokens_.is_operator(",")) return several_keys();
   tokens_.expect_operator("]");
   return done(std::move(made));
 }
@@ -157,7 +167,12 @@ void ExpressionParser::arguments(Expression& call) {
   tokens_.expect_operator("(");
   while (!tokens_.is_operator(")")) {
     if (tokens_.is_operator("*") || tokens_.is_operator("**")) {
-      tokens_.refuse_unsupported("unpacking arguments with '" + tokens_.current().text + "'");
+      const int line = tokens_.line();
+      const std::string stars = tokens_.next().text;
+      expression();
+      call.operands.push_back(unsupported("unpacking arguments with '" + stars + "'", line));
+      if (!tokens_.skip_operator(",")) break;
+      continue;
     }
     const bool is_named = tokens_.is(TokenKind::kName) &&
                           tokens_.after().kind == TokenKind::kOperator &&
@@ -193,10 +208,9 @@ ExpressionPtr ExpressionParser::filter_of(ExpressionPtr value) {
   made.name = dotted_name();
   try {
     made.filter = &find_filter(made.name);
-  } catch (const UnsupportedError& error) {
-    throw SyntaxMistake{line, error.what(), true};
+  } catch (const UnsupportedError&) {  // when it is reached
   } catch (const TemplateError& error) {
-    throw SyntaxMistake{line, error.what()};
+    unknown_names_.push_back({line, error.what()});
   }
   if (tokens_.is_operator("(")) arguments(made);
   return done(std::move(made));
@@ -210,10 +224,9 @@ ExpressionPtr ExpressionParser::test_of(ExpressionPtr value) {
   made.name = dotted_name();
   try {
     made.test = find_test(made.name);
-  } catch (const UnsupportedError& error) {
-    throw SyntaxMistake{line, error.what(), true};
+  } catch (const UnsupportedError&) {  // when it is reached
   } catch (const TemplateError& error) {
-    throw SyntaxMistake{line, error.what()};
+    unknown_names_.push_back({line, error.what()});
   }
   const bool has_bare_argument = tokens_.is(TokenKind::kName) || tokens_.is(TokenKind::kString) ||
                                  tokens_.is(TokenKind::kInteger) || tokens_.is(TokenKind::kFloat) ||

@@ -1,9 +1,10 @@
 // Statements. What Jinja has and this does not (extends, include, import, block, autoescape,
-// recursive loops) is refused by name.
+// recursive loops) is refused by name where it is reached.
 #include "model/chat_template/syntax/parser.h"
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 #include "model/chat_template/syntax/expression_parser.h"
 #include "model/chat_template/syntax/hidden_names.h"
@@ -28,6 +29,19 @@ Statement make(StatementKind kind, int line) {
 }
 
 StatementPtr done(Statement made) { return std::make_unique<Statement>(std::move(made)); }
+
+// A value for as long as this lives.
+class Set {
+ public:
+  Set(bool& flag, bool value) : flag_(flag), before_(std::exchange(flag, value)) {}
+  ~Set() { flag_ = before_; }
+  Set(const Set&) = delete;
+  Set& operator=(const Set&) = delete;
+
+ private:
+  bool& flag_;
+  bool before_;
+};
 
 class Parser {
  public:
@@ -54,7 +68,7 @@ class Parser {
       } else if (tokens_.is(TokenKind::kVariableBegin)) {
         tokens_.next();
         Statement output = make(StatementKind::kOutput, line);
-        output.expressions.push_back(expressions_.tuple());
+        output.expressions.push_back(settled(expressions_.tuple()));
         tokens_.expect(TokenKind::kVariableEnd, "'}}'");
         body.statements.push_back(done(std::move(output)));
       } else {
@@ -110,15 +124,42 @@ class Parser {
     static constexpr std::string_view kUnsupported[] = {"block", "extends", "include",
                                                         "from",  "import",  "autoescape"};
     if (std::ranges::find(kUnsupported, tag) != std::end(kUnsupported)) {
-      throw SyntaxMistake{line, "tag '" + tag + "' is not supported", true};
+      return unsupported_statement(tag, line);
     }
     throw SyntaxMistake{line, "unknown tag '" + tag + "'"};
   }
 
+  // An expression of the statement at hand, its unknown names refused or left for later.
+  ExpressionPtr settled(ExpressionPtr expression) {
+    expressions_.settle_names(soft_);
+    return expression;
+  }
+
+  StatementPtr unsupported(std::string_view construct, int line) {
+    Statement made = make(StatementKind::kUnsupported, line);
+    made.text.append(construct, Origin::kTemplate);
+    return done(std::move(made));
+  }
+
+  // Leaves the '%}' of its last tag, as each statement does.
+  StatementPtr unsupported_statement(const std::string& tag, int line) {
+    const auto skip_head = [this] {
+      while (!tokens_.is(TokenKind::kBlockEnd) && !tokens_.is(TokenKind::kEnd)) tokens_.next();
+    };
+    skip_head();
+    if (tag == "block" || tag == "autoescape") {
+      const Set hard(soft_, false);
+      whole_body("end" + tag, tag, line);
+      skip_head();
+    }
+    return unsupported("tag '" + tag + "'", line);
+  }
+
   StatementPtr if_statement(int line) {
+    const Set soft(soft_, true);
     Statement made = make(StatementKind::kIf, line);
     while (true) {
-      made.expressions.push_back(expressions_.tuple(false));
+      made.expressions.push_back(settled(expressions_.tuple(false)));
       made.bodies.push_back(body_until({"elif", "else", "endif"}, "if", line));
       const std::string tag = tokens_.next().text;
       if (tag == "elif") continue;
@@ -132,26 +173,30 @@ class Parser {
     ++loops_around_;
     made.targets.push_back(target("in", false));
     tokens_.expect_name("in");
-    made.expressions.push_back(expressions_.tuple(false, "recursive"));
-    if (tokens_.skip_name("if")) made.expressions.push_back(expressions_.expression());
-    if (tokens_.is_name("recursive")) tokens_.refuse_unsupported("a recursive loop");
+    made.expressions.push_back(settled(expressions_.tuple(false, "recursive")));
+    const Set hard(soft_, false);
+    if (tokens_.skip_name("if")) made.expressions.push_back(settled(expressions_.expression()));
+    const bool is_recursive = tokens_.skip_name("recursive");
     ++open_loops_;
     made.bodies.push_back(body_until({"endfor", "else"}, "for", line));
     --open_loops_;
     if (tokens_.next().text == "else") made.bodies.push_back(whole_body("endfor", "for", line));
     --loops_around_;
-    return done(std::move(made));
+    return is_recursive ? unsupported("a recursive loop", line) : done(std::move(made));
   }
 
   StatementPtr set_statement(int line) {
     Statement made = make(StatementKind::kSet, line);
     made.targets.push_back(target("", true));
     if (tokens_.skip_operator("=")) {
-      made.expressions.push_back(expressions_.tuple());
+      made.expressions.push_back(settled(expressions_.tuple()));
       return done(std::move(made));
     }
     made.kind = StatementKind::kSetBlock;
-    if (tokens_.is_operator("|")) made.expressions.push_back(expressions_.filters_of_block(false));
+    const Set hard(soft_, false);
+    if (tokens_.is_operator("|")) {
+      made.expressions.push_back(settled(expressions_.filters_of_block(false)));
+    }
     made.bodies.push_back(whole_body("endset", "set", line));
     return done(std::move(made));
   }
@@ -204,7 +249,7 @@ class Parser {
     while (!tokens_.is_operator(")")) {
       macro.parameters.push_back(tokens_.expect(TokenKind::kName, "a parameter").text);
       if (tokens_.skip_operator("=")) {
-        macro.defaults.push_back(expressions_.expression());
+        macro.defaults.push_back(settled(expressions_.expression()));
       } else if (!macro.defaults.empty()) {
         tokens_.refuse("a parameter without default after one with");
       }
@@ -231,6 +276,7 @@ class Parser {
   }
 
   StatementPtr macro_statement(int line) {
+    const Set hard(soft_, false);
     Statement made = make(StatementKind::kMacro, line);
     auto macro = std::make_unique<Macro>();
     macro->name = tokens_.expect(TokenKind::kName, "the macro's name").text;
@@ -247,8 +293,12 @@ class Parser {
     Statement made = make(StatementKind::kCallBlock, line);
     auto caller = std::make_unique<Macro>();
     caller->name = "caller";
-    if (tokens_.is_operator("(")) signature(*caller);
-    made.expressions.push_back(expressions_.expression());
+    if (tokens_.is_operator("(")) {
+      const Set hard(soft_, false);
+      signature(*caller);
+    }
+    made.expressions.push_back(settled(expressions_.expression()));
+    const Set hard(soft_, false);
     if (made.expressions[0]->kind != ExpressionKind::kCall)
       throw SyntaxMistake{line, "'call' needs a call"};
     macro_body(*caller, "endcall", "call", line);
@@ -257,8 +307,9 @@ class Parser {
   }
 
   StatementPtr filter_statement(int line) {
+    const Set hard(soft_, false);
     Statement made = make(StatementKind::kFilterBlock, line);
-    made.expressions.push_back(expressions_.filters_of_block(true));
+    made.expressions.push_back(settled(expressions_.filters_of_block(true)));
     made.bodies.push_back(whole_body("endfilter", "filter", line));
     return done(std::move(made));
   }
@@ -271,8 +322,9 @@ class Parser {
       made.targets.push_back(one_target(false));
       loops_around_ = around;
       tokens_.expect_operator("=");
-      made.expressions.push_back(expressions_.expression());
+      made.expressions.push_back(settled(expressions_.expression()));
     }
+    const Set hard(soft_, false);
     made.bodies.push_back(whole_body("endwith", "with", line));
     return done(std::move(made));
   }
@@ -281,12 +333,13 @@ class Parser {
     Statement made = make(StatementKind::kOutput, line);
     while (!tokens_.is(TokenKind::kBlockEnd)) {
       if (!made.expressions.empty()) tokens_.expect_operator(",");
-      made.expressions.push_back(expressions_.expression());
+      made.expressions.push_back(settled(expressions_.expression()));
     }
     return done(std::move(made));
   }
 
   StatementPtr generation_statement(int line) {
+    const Set hard(soft_, false);
     Statement made = make(StatementKind::kGeneration, line);
     const int loops_around = std::exchange(open_loops_, 0);
     made.bodies.push_back(whole_body("endgeneration", "generation", line));
@@ -300,6 +353,7 @@ class Parser {
   int open_brackets_ = 0;  // of a target
   int open_loops_ = 0;     // that a break here would leave
   int loops_around_ = 0;   // whose `loop` would be hidden
+  bool soft_ = false;      // unknown filters and tests wait (ExpressionParser::settle_names)
 };
 
 }  // namespace

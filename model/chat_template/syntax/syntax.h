@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "model/chat_template/builtins/filters.h"
-#include "model/chat_template/operators.h"
 #include "model/chat_template/builtins/tests.h"
+#include "model/chat_template/operators.h"
 #include "model/chat_template/values/value.h"
 
 namespace octlm::model::jinja {
@@ -37,6 +37,7 @@ enum class ExpressionKind {
   kAnd,          // operands[0], operands[1]
   kOr,           // operands[0], operands[1]
   kConditional,  // operands[1] if operands[0] else operands[2], nullptr without else
+  kUnsupported,  // refused when it is reached: name says what it is
 };
 
 enum class Comparison { kEqual, kUnequal, kLess, kAtMost, kGreater, kAtLeast, kIn, kNotIn };
@@ -50,6 +51,7 @@ struct Expression {
   std::vector<std::pair<std::string, ExpressionPtr>> named;
   std::vector<Comparison> comparisons;
   Arithmetic arithmetic = Arithmetic::kAdd;
+  // Of a filter or test; nullptr: refused when it is reached, by its name.
   const FilterEntry* filter = nullptr;
   Test test = nullptr;
   int height = 1;  // bounded by the parser, so that walking and destroying it are
@@ -85,6 +87,7 @@ enum class StatementKind {
   kGeneration,   // bodies[0]: what an assistant wrote, for training; here only a scope
   kBreak,
   kContinue,
+  kUnsupported,  // refused when it is reached: text names the construct
 };
 
 struct Macro {

@@ -54,6 +54,10 @@ bool equal(Runtime& runtime, const Value& a, const Value& b) {
   runtime.budget.step();
   if (a.is_undefined() || b.is_undefined()) return a.is_undefined() && b.is_undefined();
   if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
+  if (a.big_integer() || b.big_integer()) {
+    if (a.real() || b.real()) throw UnsupportedError("comparing an integer of more than 64 bits");
+    return a.big_integer() && b.big_integer() && a.big_integer()->digits == b.big_integer()->digits;
+  }
   if (a.is_number() && b.is_number()) return order_numbers(a, b) == 0;
   if (a.string() && b.string()) {
     runtime.budget.step(a.string()->text().size() / 64);
@@ -83,6 +87,7 @@ std::partial_ordering order(Runtime& runtime, const Value& a, const Value& b) {
   runtime.budget.step();
   for (const Value* side : {&a, &b}) {
     if (side->is_undefined()) throw TemplateError(side->why_undefined());
+    if (side->big_integer()) throw UnsupportedError("comparing an integer of more than 64 bits");
   }
   if (a.is_number() && b.is_number()) return order_numbers(a, b);
   if (a.string() && b.string()) {  // UTF-8's order is that of the code points

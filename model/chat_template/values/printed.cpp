@@ -115,11 +115,14 @@ void append_repr(Runtime& runtime, TextBuilder& out, const Value& value) {
     out.append(*flag ? "True" : "False", origin);
   } else if (const auto number = value.integer()) {
     out.append(std::to_string(*number), origin);
+  } else if (const BigInteger* big = value.big_integer()) {
+    out.append(big->digits, origin);
   } else if (value.real()) {
     out.append(float_text(*value.real()), origin);
   } else if (const Text* text = value.string()) {
-    if (value.is_markup()) throw UnsupportedError("repr of a |safe string");
+    if (value.is_markup()) out.append("Markup(", origin);
     append_string_repr(out, *text, origin);
+    if (value.is_markup()) out.append(")", origin);
   } else if (value.sequence()) {
     append_sequence_repr(runtime, out, value);
   } else if (const Dict* dict = value.dict()) {
@@ -171,6 +174,7 @@ class JsonWriter {
     if (value.is_none()) return "null";
     if (const bool* flag = value.boolean()) return *flag ? "true" : "false";
     if (const auto number = value.integer()) return std::to_string(*number);
+    if (const BigInteger* number = value.big_integer()) return number->digits;
     if (const double* number = value.real()) {
       if (std::isnan(*number)) return "NaN";
       if (std::isinf(*number)) return *number > 0 ? "Infinity" : "-Infinity";

@@ -126,6 +126,22 @@ Text replaced(Runtime& runtime, const Text& text, const Text& old, const Text& b
   return out.take();
 }
 
+Text escaped(Runtime& runtime, const Text& text) {
+  constexpr std::string_view kMarks = "&<>'\"";
+  constexpr std::string_view kReferences[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
+  TextBuilder out(runtime);
+  for_each_run(text, 0, text.text().size(), [&](std::string_view piece, Origin origin) {
+    for (std::size_t mark = piece.find_first_of(kMarks); mark != std::string_view::npos;
+         mark = piece.find_first_of(kMarks)) {
+      out.append(piece.substr(0, mark), origin);
+      out.append(kReferences[kMarks.find(piece[mark])], origin);
+      piece.remove_prefix(mark + 1);
+    }
+    out.append(piece, origin);
+  });
+  return out.take();
+}
+
 Text joined(Runtime& runtime, const Text& separator, const std::vector<Text>& pieces) {
   TextBuilder out(runtime);
   for (std::size_t i = 0; i < pieces.size(); ++i) {

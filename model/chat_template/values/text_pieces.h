@@ -37,6 +37,8 @@ Text stripped(Runtime& runtime, const Text& text, const Text* chars, bool left, 
 // count < 0: all of them.
 Text replaced(Runtime& runtime, const Text& text, const Text& old, const Text& by,
               std::int64_t count);
+// & < > ' " as HTML's character references, each by who wrote the character: markupsafe.escape.
+Text escaped(Runtime& runtime, const Text& text);
 Text joined(Runtime& runtime, const Text& separator, const std::vector<Text>& pieces);
 std::vector<Text> split_lines(Runtime& runtime, const Text& text, bool keep_ends);
 

@@ -18,6 +18,15 @@ Value Value::literal(std::string_view text) {
   return string(std::move(written));
 }
 
+Value Value::big_integer(std::string digits, Origin origin) {
+  return {Data(std::make_shared<const BigInteger>(BigInteger{std::move(digits)})), origin};
+}
+
+const BigInteger* Value::big_integer() const {
+  const auto* found = std::get_if<std::shared_ptr<const BigInteger>>(&data_);
+  return found ? found->get() : nullptr;
+}
+
 std::optional<std::int64_t> Value::integer() const {
   if (const auto* number = std::get_if<std::int64_t>(&data_)) return *number;
   if (const auto* flag = std::get_if<bool>(&data_)) return *flag ? 1 : 0;
@@ -96,7 +105,7 @@ std::string_view Value::type_name() const {
   if (is_undefined()) return "Undefined";
   if (is_none()) return "NoneType";
   if (boolean()) return "bool";
-  if (integer()) return "int";
+  if (integer() || big_integer()) return "int";
   if (real()) return "float";
   if (string()) return "str";
   if (dict()) return "dict";

@@ -44,6 +44,11 @@ struct Callable {
   int depth = 0;  // of the value that a method is bound to
 };
 
+// An integer of more than 64 bits, by its digits: it can be printed, not reckoned with.
+struct BigInteger {
+  std::string digits;
+};
+
 struct Undefined {
   std::shared_ptr<const std::string> why;
 };
@@ -60,10 +65,11 @@ struct Sequence {
 
 class Value {
  public:
-  using Data = std::variant<Undefined, None, bool, std::int64_t, double,
-                            std::shared_ptr<const Text>, std::shared_ptr<const Sequence>,
-                            std::shared_ptr<const Dict>, std::shared_ptr<Namespace>,
-                            std::shared_ptr<const Callable>, std::shared_ptr<LoopState>>;
+  using Data =
+      std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const BigInteger>,
+                   std::shared_ptr<const Text>, std::shared_ptr<const Sequence>,
+                   std::shared_ptr<const Dict>, std::shared_ptr<Namespace>,
+                   std::shared_ptr<const Callable>, std::shared_ptr<LoopState>>;
 
   Value() : data_(None{}) {}
   Value(Data data, Origin origin) : data_(std::move(data)), origin_(origin) {}
@@ -72,6 +78,7 @@ class Value {
   static Value integer(std::int64_t value, Origin origin = Origin::kUser) {
     return {Data(value), origin};
   }
+  static Value big_integer(std::string digits, Origin origin = Origin::kUser);
   static Value real(double value, Origin origin = Origin::kUser) { return {Data(value), origin}; }
   static Value string(Text text);
   static Value literal(std::string_view text);  // a string the template itself wrote
@@ -82,6 +89,8 @@ class Value {
   const double* real() const { return std::get_if<double>(&data_); }
   // Python's int, of which bool is a kind.
   std::optional<std::int64_t> integer() const;
+  const BigInteger* big_integer() const;
+  // That can be reckoned with.
   bool is_number() const { return real() != nullptr || integer().has_value(); }
   const Text* string() const;
   const Sequence* sequence() const;
@@ -94,7 +103,7 @@ class Value {
   const std::string& why_undefined() const { return *std::get<Undefined>(data_).why; }
   // One of kUser and kTemplate; a string is kTemplate when every byte of it is.
   Origin origin() const;
-  // What |safe returns: Jinja escapes what is joined to it, which nothing here does.
+  // What |safe returns: Markup, which escapes what is joined to it with +.
   bool is_markup() const { return markup_; }
   Value as_markup() const;
 
