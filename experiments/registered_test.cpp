@@ -45,10 +45,9 @@ TEST(RegisteredSpecs, NeverPassWithoutWeights) {
     items.push_back(verify::read_item(std::move(spec), kinds));
   }
   model::testing::TemporaryFolder reports;
-  const auto result = verify::run({.reports = reports.path(),
-                                   .host = &environment,
-                                   .info = {.program = octlm_program()}},
-                                  items);
+  const auto result = verify::run(
+      {.reports = reports.path(), .host = &environment, .info = {.program = octlm_program()}},
+      items);
   EXPECT_EQ(result.summary.pass, 0);
   EXPECT_EQ(result.summary.exit_code, verify::kExitError);
   for (const auto& experiment : result.experiments) {
@@ -77,10 +76,9 @@ TEST(PublishedRecord, ItsSpecsRunOnTheSyntheticCheckpoint) {
     items.push_back(verify::read_item(verify::parse_spec(document.dump(), id, kinds), kinds));
   }
   model::testing::TemporaryFolder reports;
-  const auto result = verify::run({.reports = reports.path(),
-                                   .host = &environment,
-                                   .info = {.program = octlm_program()}},
-                                  items);
+  const auto result = verify::run(
+      {.reports = reports.path(), .host = &environment, .info = {.program = octlm_program()}},
+      items);
   ASSERT_EQ(result.experiments.size(), 2U);
   for (const auto& experiment : result.experiments) {
     EXPECT_EQ(experiment.judgement.verdict, verify::Verdict::kPass)

@@ -79,10 +79,9 @@ TEST_P(TextSpecs, HoldOnTheRealFiles) {
       verify::read_spec(kRegistered / (std::string(GetParam()) + ".json"), kinds), kinds));
   const std::size_t planned = items[0].experiment->comparisons().size();
   model::testing::TemporaryFolder reports;
-  const auto result = verify::run({.reports = reports.path(),
-                                   .host = &environment,
-                                   .info = {.program = octlm_program()}},
-                                  items);
+  const auto result = verify::run(
+      {.reports = reports.path(), .host = &environment, .info = {.program = octlm_program()}},
+      items);
   const auto& judgement = result.experiments.at(0).judgement;
   if (judgement.verdict == verify::Verdict::kNotRun && !fs::exists(kShared)) {
     GTEST_SKIP() << "not run: " << judgement.reason;

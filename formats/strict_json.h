@@ -22,8 +22,8 @@ struct JsonLimits {
   // of the type may be allowed.
   std::int64_t least_integer = -kMaxExactInteger;
   std::uint64_t greatest_integer = std::uint64_t{1} << 53;
-  // Integers beyond the limits are kept, as binary values (which JSON does not have) that hold their
-  // digits; more than 308 digits are refused.
+  // Integers beyond the limits are kept, as binary values (which JSON does not have) that hold
+  // their digits; more than 308 digits are refused.
   bool digits_beyond = false;
 };
 

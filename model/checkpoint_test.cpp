@@ -234,7 +234,8 @@ TEST(BaseNames, AreRefusedByTheirCauseWithoutAHead) {
                                        "prefix 'model.' and without a head"));
 }
 
-// openclaw/openclaw#70140: 48 findings of one cause. The cause comes first, then one finding a line.
+// openclaw/openclaw#70140: 48 findings of one cause. The cause comes first, then one finding a
+// line.
 TEST(Cause, ComesBeforeTheFindings) {
   const auto cause_of = [](const std::function<void(TinyCheckpoint&)>& change,
                            TinyOptions options) {

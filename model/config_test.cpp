@@ -472,8 +472,8 @@ TEST(Config, ValuesThatAreNotNeutralAreRefusedByName) {
   }
 }
 
-// LlamaModel and Qwen3Model: what a base model's save names (vllm-project/vllm#19250). Transformers'
-// AutoModelForCausalLM goes by model_type.
+// LlamaModel and Qwen3Model: what a base model's save names (vllm-project/vllm#19250).
+// Transformers' AutoModelForCausalLM goes by model_type.
 TEST(Config, BaseModelsClassIsTheSameArchitecture) {
   EXPECT_EQ(parse(with(llama_config(), "architectures", {"LlamaModel"})).architecture,
             "LlamaForCausalLM");

@@ -33,10 +33,10 @@ TEST(RopeInverseFrequencies, RoundWhereTransformersRounds) {
   EXPECT_FLOAT_EQ(inverse[63], static_cast<float>(1.0 / std::pow(1e6, 126.0 / 128.0)));
 }
 
-// The same numbers as the reference's meant_frequencies(150000, {}, 64), against which it measures its
-// own; torch's vectorised pow gives other last bits here on AVX2.
+// The same numbers as the reference's meant_frequencies(150000, {}, 64), against which it measures
+// its own; torch's vectorised pow gives other last bits here on AVX2.
 TEST(RopeInverseFrequencies, ThePowerIsCorrectlyRounded) {
-  const auto inverse = rope_inverse_frequencies(config_of(1.5e5, 64));
+  const auto inverse = rope_inverse_frequencies(RopeTableArguments(config_of(1.5e5, 64)));
   const float expected[] = {1.0F,           0x1.60ca6ap-1F, 0x1.e62d44p-2F, 0x1.4eff54p-2F,
                             0x1.cda7f4p-3F, 0x1.3e19fap-3F, 0x1.b65f3cp-4F, 0x1.2e0ec8p-4F};
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(inverse[i], expected[i]) << i;

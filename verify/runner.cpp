@@ -53,7 +53,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-
 struct Planned {
   std::size_t index = 0;  // in Experiment::comparisons()
   ComparisonKey key;

@@ -1,4 +1,5 @@
-// Runs experiments and writes the reports. The boundary: what an experiment throws becomes a result.
+// Runs experiments and writes the reports. The boundary: what an experiment throws becomes a
+// result.
 #pragma once
 
 #include <filesystem>

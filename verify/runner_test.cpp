@@ -93,7 +93,6 @@ TEST(ExitCode, ARequiredThingThatIsAbsentIsRed) {
   EXPECT_EQ(exit_code(items(cuda(), item("EXP-4", bad)), {.require = {"weights"}}), 1);
 }
 
-
 std::string refusal(std::vector<RunItem> list, RunOptions options = {}) {
   const TemporaryFolder folder;
   options.reports = folder.path() / "reports";
@@ -225,7 +224,7 @@ TEST(Run, GivesEveryExperimentItsHost) {
   EXPECT_EQ(exit_code(items(customer())), 4) << "a host that has nothing";
 }
 
-// --- further lines
+// Further lines.
 
 Outcome with_lines(const ComparisonKey&) {
   return Measurement{
@@ -258,7 +257,7 @@ TEST(Run, AFurtherLineIsNotOneOfTheFrameworks) {
   }
 }
 
-// --- kinds
+// Kinds.
 
 TEST(Role, HasAName) {
   for (const Role role : kRoles) EXPECT_EQ(role_named(role_name(role)), role);

@@ -35,7 +35,8 @@ const MetricDefinition& definition_of(const std::string& metric, const Kind& kin
   return own != kind.metrics.end() ? *own : *find_metric(metric);
 }
 
-std::vector<std::string> read_names(const formats::Reader& list, const std::vector<std::string>& known) {
+std::vector<std::string> read_names(const formats::Reader& list,
+                                    const std::vector<std::string>& known) {
   std::vector<std::string> names;
   for (const formats::Reader& element : list.array()) {
     names.push_back(element.one_of(known));

@@ -3,8 +3,8 @@
 #include <iostream>
 #include <memory>
 
-#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/engines/local_environment.h"
 #include "model/cpu/backend.h"
 #include "reference/transformers/mapped_libraries.h"

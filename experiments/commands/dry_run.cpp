@@ -43,8 +43,8 @@ double seconds_of(const Work::Pass& pass, double parameters) {
 }
 
 void print_estimate(std::ostream& out, const Work& work, const fs::path& folder) {
-  const double parameters =
-      static_cast<double>(weight_bytes(folder)) / 2;  // at most: 16-bit weights
+  // At most: weights may have more than 16 bits.
+  const double parameters = static_cast<double>(weight_bytes(folder)) / 2;
   double seconds = work.python ? kReferenceStart_s : 0;
   std::int64_t longest = 0;
   for (const Work::Pass& pass : work.passes) {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "experiments/engines/checkpoint_store.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/filter.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "model/chat_template/chat_template.h"
 #include "model/chat_template/errors.h"
 #include "model/tokenizer/tokenizer.h"

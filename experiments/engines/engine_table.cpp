@@ -6,8 +6,8 @@
 
 #include "experiments/engines/local_environment.h"
 #include "experiments/engines/octlm_engine.h"
-#include "reference/transformers/transformers.h"
 #include "formats/nearest_name.h"
+#include "reference/transformers/transformers.h"
 
 namespace octlm::experiments {
 namespace {

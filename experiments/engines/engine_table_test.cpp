@@ -9,9 +9,9 @@
 
 #include "experiments/commands/octlm_program.h"
 #include "experiments/engines/local_environment.h"
-#include "formats/error.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/testing/fake_engine.h"
+#include "formats/error.h"
 #include "model/testing/tiny_checkpoint.h"
 #include "verify/runner.h"
 

@@ -146,7 +146,10 @@ verify::Kind cached_parity(const std::vector<std::string>& engines) {
           .role = verify::Role::kSelf,
           .faults = fault_names(),
           .parts = {"model", "subject", "cases", "parameters"},
-          .read = [engines](const verify::Spec& spec) { return std::make_unique<CachedParity>(spec, engines); },
+          .read =
+              [engines](const verify::Spec& spec) {
+                return std::make_unique<CachedParity>(spec, engines);
+              },
           .start = start};
 }
 

@@ -1,7 +1,7 @@
 // Every kind, run by the runner on fake engines: passes on equal sides, fails just above its bound,
 // never passes without weights.
-#include "experiments/commands/octlm_program.h"
 #include "experiments/kinds/kinds.h"
+#include "experiments/commands/octlm_program.h"
 
 #include <gtest/gtest.h>
 

@@ -125,7 +125,10 @@ verify::Kind logit_parity(const std::vector<std::string>& engines) {
           .role = verify::Role::kParity,
           .faults = fault_names(),
           .parts = {"model", "reference", "subject", "cases"},
-          .read = [engines](const verify::Spec& spec) { return std::make_unique<LogitParity>(spec, engines); },
+          .read =
+              [engines](const verify::Spec& spec) {
+                return std::make_unique<LogitParity>(spec, engines);
+              },
           .files = files_of_token_cases,
           .start = start};
 }

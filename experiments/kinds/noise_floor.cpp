@@ -228,13 +228,15 @@ nlohmann::ordered_json start(const std::string& checkpoint) {
 }  // namespace
 
 verify::Kind noise_floor(const std::vector<std::string>& engines) {
-  return {.name = "noise_floor",
-          .summary = "the reference against itself: other attention, other paths, other threads",
-          .role = verify::Role::kNoiseFloor,
-          .parts = {"model", "reference", "cases", "parameters"},
-          .read = [engines](const verify::Spec& spec) { return std::make_unique<NoiseFloor>(spec, engines); },
-          .files = files_of_token_cases,
-          .start = start};
+  return {
+      .name = "noise_floor",
+      .summary = "the reference against itself: other attention, other paths, other threads",
+      .role = verify::Role::kNoiseFloor,
+      .parts = {"model", "reference", "cases", "parameters"},
+      .read = [engines](
+                  const verify::Spec& spec) { return std::make_unique<NoiseFloor>(spec, engines); },
+      .files = files_of_token_cases,
+      .start = start};
 }
 
 }  // namespace octlm::experiments

@@ -1,7 +1,7 @@
 // The noise floor on fake engines: what is opened for each variant, what passes and fails, and that
 // nothing without the live reference, or against the very same settings, is called a measurement.
-#include "experiments/commands/octlm_program.h"
 #include "experiments/kinds/noise_floor.h"
+#include "experiments/commands/octlm_program.h"
 
 #include <gtest/gtest.h>
 

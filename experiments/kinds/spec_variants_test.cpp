@@ -5,16 +5,16 @@
 #include <gtest/gtest.h>
 
 #include "experiments/kinds/kinds.h"
+#include "formats/error.h"
 #include "formats/json_reader.h"
 #include "verify/runner.h"
-#include "formats/error.h"
 
 namespace octlm::experiments {
 namespace {
 
 TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
   const auto table = formats::read_strict(std::filesystem::path(OCTLM_SOURCE_DIR) / "verify" /
-                                         "spec_variants.json");
+                                          "spec_variants.json");
   const auto kinds = all_kinds();
   int read = 0;
   for (const auto& variant : table["variants"]) {

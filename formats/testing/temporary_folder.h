@@ -11,8 +11,7 @@ namespace octlm::formats::testing {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "octlm-test-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "octlm-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr)
       throw std::runtime_error("no temporary folder: " + pattern);
     path_ = pattern;

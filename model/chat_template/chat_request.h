@@ -19,9 +19,9 @@ struct ChatRequest {
 };
 
 // {"messages", "tools"?, "add_generation_prompt"?, "enable_thinking"?}, read strictly: unknown and
-// duplicate keys, numbers beyond a double, lone surrogates, bytes that are no UTF-8 and deep nesting
-// are refused with line and column. `tools: null` is no tools. An integer beyond int64 is a binary
-// value that holds its digits: a template can print it.
+// duplicate keys, numbers beyond a double, lone surrogates, bytes that are no UTF-8 and deep
+// nesting are refused with line and column. `tools: null` is no tools. An integer beyond int64 is a
+// binary value that holds its digits: a template can print it.
 // Throws std::invalid_argument that starts with `where`.
 ChatRequest parse_chat_request(std::string_view text, const std::string& where);
 

@@ -370,13 +370,14 @@ class Folder : public testing::Test {
 TEST_F(Folder, ATemplateInTheConfigAndItsSpecialTokens) {
   write("tokenizer_config.json",
         R"({"chat_template": "{{ bos_token }}{{ eos_token }}{{ pad_token is defined }}",
-          "bos_token": "<s>", "eos_token": {"__type": "AddedToken", "content": "</s>"}, "pad_token": null,
+          "bos_token": "<s>", "eos_token": {"__type": "AddedToken", "content": "</s>"},
+          "pad_token": null,
           "added_tokens_decoder": {}})");
   EXPECT_EQ(render(), "<s></s>False");
 }
 
-// EricLBuehler/mistral.rs#2433: tokens with names of the checkpoint's own reach the template, and what
-// it writes with them is its own.
+// EricLBuehler/mistral.rs#2433: tokens with names of the checkpoint's own reach the template, and
+// what it writes with them is its own.
 TEST_F(Folder, ExtraSpecialTokensReachTheTemplate) {
   write("tokenizer_config.json",
         R"({"chat_template": "{{ think_open }}hi{{ more }}{{ bos_token is defined }}",

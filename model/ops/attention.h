@@ -1,5 +1,5 @@
 // Causal attention of seq queries, at absolute positions first_position + s, over the cached keys:
-//   p[s, h, j]   = softmax_j(scale * q[s, h, :] . k_cache[g, j, :])   over the keys j that s sees
+//   p[s, h, j]   = softmax_j(scale * q[s, h, :] . k_cache[g, j, :]) over keys that s sees
 //   out[s, h, :] = sum_j p[s, h, j] * v_cache[g, j, :]
 // Query s sees keys j <= first_position + s + mask_offset (offset 0: the mask is anchored at the
 // bottom right, so that two queries over five keys see four and five, pytorch/pytorch#108108), but

@@ -401,9 +401,9 @@ void settle_flags(const AddedVocabulary& file, TokenizerConfig& config) {
   }
 }
 
-// What PreTrainedTokenizerFast.__init__ adds: first the tokens of added_tokens_decoder, then the named
-// ones. A plain string is only added when there is none of it; a token with flags always, which
-// changes its flags. Every token that has a name becomes special.
+// What PreTrainedTokenizerFast.__init__ adds: first the tokens of added_tokens_decoder, then the
+// named ones. A plain string is only added when there is none of it; a token with flags always,
+// which changes its flags. Every token that has a name becomes special.
 std::vector<AddedToken> tokens_to_add(const AddedVocabulary& file, const TokenizerConfig& config) {
   std::map<std::int64_t, StatedToken> decoder = config.added_tokens_decoder;
   std::set<std::string> known;

@@ -42,8 +42,11 @@ const std::vector<BadFile>& bad_files() {
       {"version", [](Json& d) { d["version"] = "2.0"; }, "version", "expected \"1.0\""},
       {"truncation", [](Json& d) { d["truncation"] = Json::object(); }, "truncation",
        "'max_length' is missing"},
-      {"padding", [](Json& d) { d["padding"] = {{"strategy", "Longest"}}; }, "padding.strategy",
-       "unknown value 'Longest'"},
+      {"padding",
+       [](Json& d) {
+         d["padding"] = {{"strategy", "Longest"}};
+       },
+       "padding.strategy", "unknown value 'Longest'"},
       {"normalizer", [](Json& d) { d["normalizer"]["type"] = "NFKC"; }, "normalizer",
        "of type 'NFKC' is not supported"},
       // ggml-org/llama.cpp#29211: never the default in place of what is not known.

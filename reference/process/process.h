@@ -4,8 +4,8 @@
 // It is started once to ask what it can do. One that says that it has sessions is then started once
 // more and stays: one line for every append, and its checkpoint is loaded before the first. Any
 // other is started for every pass, with one line on stdin, one answer expected on stdout and one
-// tensor in the file; it pays for that by loading its checkpoint each time, and nothing but the path
-// on its command line says how to split. Either way a crash costs one comparison.
+// tensor in the file; it pays for that by loading its checkpoint each time, and nothing but the
+// path on its command line says how to split. Either way a crash costs one comparison.
 #pragma once
 
 #include <cstdint>

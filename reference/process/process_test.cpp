@@ -311,7 +311,7 @@ TEST_F(Process, ARequestThatNoEngineTakesIsRefusedBeforeAnythingIsStarted) {
   EXPECT_THROW(engine->start({{1}, Path::parse("cached:half"), {}}), std::invalid_argument);
 }
 
-// --- Programs that stay
+// Programs that stay.
 
 TEST_F(Process, AProgramWithSessionsIsLoadedOnceForManyPasses) {
   const auto engine = open("serve");

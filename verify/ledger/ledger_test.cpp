@@ -149,9 +149,9 @@ TEST_F(LedgerFile, RefusesLinesThatAreNoLines) {
       {"", "{", "[]", "1", "{\"experiment\": \"EXP-1\"}", "<<<<<<< HEAD", "{\"a\": 1, \"a\": 2}",
        R"({"experiment":"EXP-1","entry":"sign","prev":"0","time":"t","commit":"c"})",
        R"({"experiment":"EXP-1","entry":"withdraw","prev":"0","time":"t","commit":"c"})",
-       R"({"experiment":"EXP-1","entry":"register","prev":"0","time":"t","commit":"c","spec_sha256":"x",)"
-       R"("spec":{"id":"EXP-1","criteria":[{}]},"files":{},"metrics":[],"prior_results":)"
-       R"({"computed":false,"declared":false,"source":""}})"}) {
+       R"({"experiment":"EXP-1","entry":"register","prev":"0","time":"t","commit":"c",)"
+       R"("spec_sha256":"x","spec":{"id":"EXP-1","criteria":[{}]},"files":{},"metrics":[],)"
+       R"("prior_results":{"computed":false,"declared":false,"source":""}})"}) {
     EXPECT_THAT(problem_of({all_[1], line}), HasSubstr("line 2")) << line;
   }
   auto boundless = nlohmann::json::parse(all_[1]);

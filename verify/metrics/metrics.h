@@ -74,8 +74,8 @@ struct Rise {
   double max_abs_error = 0;
 };
 
-// {position, COLUMN, subject, reference, ulps, subject_top5: [{COLUMN, value}], reference_top5}: the
-// `worst` of results.jsonl, less the text, which a kind adds. COLUMN: Program::column_field.
+// {position, COLUMN, subject, reference, ulps, subject_top5: [{COLUMN, value}], reference_top5}:
+// the `worst` of results.jsonl, less the text, which a kind adds. COLUMN: Program::column_field.
 nlohmann::json place_json(const Place& place, const std::string& column_field);
 
 // Accumulates rows. Of each it keeps eight bytes, its KL; and the result has the same bits for any

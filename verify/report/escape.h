@@ -14,8 +14,8 @@ std::string for_terminal(std::string_view text);
 // They begin with two spaces whatever they quote, so none can pass for a line of the program's own.
 std::string for_terminal_lines(std::string_view text);
 
-// For a cell of a Markdown table: the same, and nothing in it is markup, HTML or a link. A mark that
-// no renderer takes as one where it stands is left as it is: "max_abs_error@1 (host)".
+// For a cell of a Markdown table: the same, and nothing in it is markup, HTML or a link. A mark
+// that no renderer takes as one where it stands is left as it is: "max_abs_error@1 (host)".
 std::string for_markdown(std::string_view text);
 
 // How many columns the text takes, counted as code points.

@@ -1,5 +1,6 @@
 // Of a red run, in place of the rulers: first bad position, the call that computed it, the guilty
-// part, hypothesis, one command. Only what the record shows is said; the rest is said to be unknown.
+// part, hypothesis, one command. Only what the record shows is said; the rest is said to be
+// unknown.
 #include <algorithm>
 #include <optional>
 

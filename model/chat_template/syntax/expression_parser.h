@@ -30,8 +30,8 @@ class ExpressionParser {
   // The filters of a block: "upper | trim" for `{% filter %}`, "| upper" for `{% set x | upper %}`.
   ExpressionPtr filters_of_block(bool starts_with_name);
 
-  // After each expression of a statement. A filter or test that Jinja does not have may wait for its
-  // turn to be refused where its compiler lets it: inside `if`, up to the next block that has a
+  // After each expression of a statement. A filter or test that Jinja does not have may wait for
+  // its turn to be refused where its compiler lets it: inside `if`, up to the next block that has a
   // scope of its own (`soft`, its Frame.soft_frame), in a conditional expression, and where
   // constants leave it out. Elsewhere the template is wrong: throws. What Jinja has and this lacks
   // always waits.

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "model/cpu/backend.h"
-#include "model/stored_values.h"
 #include "model/ops/testing/tolerance.h"
+#include "model/stored_values.h"
 
 namespace octlm::model::ops::testing {
 namespace {
@@ -118,7 +118,8 @@ TensorView Placed::guarded() const {
 
 TensorView Placed::view() const {
   const ConstTensorView host = tensor_.view();
-  return {static_cast<std::byte*>(buffer_.data()) + dtype_bytes(host.dtype), host.dtype, host.shape};
+  return {static_cast<std::byte*>(buffer_.data()) + dtype_bytes(host.dtype), host.dtype,
+          host.shape};
 }
 
 Tensor Random::normal(DType dtype, const Shape& shape) {

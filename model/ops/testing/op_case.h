@@ -29,7 +29,8 @@ std::vector<OpCase> all_op_cases();
 // Each backend once, for operations without weights.
 std::vector<OpCase> all_backends();
 
-// A tensor in host memory, which is aligned to its element size and no more, and ends where it ends.
+// A tensor in host memory, which is aligned to its element size and no more, and ends where it
+// ends.
 class Tensor {
  public:
   // Every element NaN, so that what is read without having been written shows.
@@ -57,9 +58,9 @@ class Tensor {
   std::vector<std::byte> memory_;
 };
 
-// A tensor's copy in the backend's memory, laid out as in the host's: aligned to its element size and
-// no more, and ending where it ends. Given a tensor to bring it back to, it does so on destruction,
-// that is at the end of the expression that calls the op.
+// A tensor's copy in the backend's memory, laid out as in the host's: aligned to its element size
+// and no more, and ending where it ends. Given a tensor to bring it back to, it does so on
+// destruction, that is at the end of the expression that calls the op.
 class Placed {
  public:
   Placed(Backend& backend, const Tensor& tensor, Tensor* bring_back);
