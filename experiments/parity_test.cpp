@@ -120,8 +120,8 @@ TEST_P(Parity, EveryPathEqualsTransformers) {
   for (auto& value : ids) value = id(generator);
 
   for (const char* path : {"full", "cached:half", "cached:every", "chunked:7"}) {
-    const auto measurement = compare_logits({*subject, {ids, reference::Path::parse(path), {}}},
-                                            {*reference, {ids, reference::Path::full(), {}}});
+    const auto measurement = compare_logits({*subject, {ids, reference::Split::parse(path), {}}},
+                                            {*reference, {ids, reference::Split::full(), {}}});
     const double error = std::get<double>(measurement.metrics.at("max_abs_error@1"));
     EXPECT_LE(error, kBound) << path << " " << measurement.record["worst"].dump();
     EXPECT_EQ(measurement.record["positions"], ids.size());
@@ -158,8 +158,8 @@ TEST(Parity, KeyRowsInAnotherOrderAreSeen) {
     const auto subject =
         make_octlm_engine({.folder = folder.path(), .threads = 2, .instruction_set = ""});
     const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5, 6, 7, 8};
-    const auto measurement = compare_logits({*subject, {ids, reference::Path::full(), {}}},
-                                            {*reference, {ids, reference::Path::full(), {}}});
+    const auto measurement = compare_logits({*subject, {ids, reference::Split::full(), {}}},
+                                            {*reference, {ids, reference::Split::full(), {}}});
     return std::get<double>(measurement.metrics.at("max_abs_error@1"));
   };
   EXPECT_LE(error(stored), kBound);
@@ -180,8 +180,8 @@ TEST(Parity, HoldsAtEveryLength) {
     for (std::size_t i = 0; i < length; ++i)
       ids[i] = static_cast<std::int32_t>((i * i * 7 + i * 13 + 3) % 61);
     for (const char* path : {"full", "chunked:64"}) {
-      const auto measurement = compare_logits({*subject, {ids, reference::Path::parse(path), {}}},
-                                              {*reference, {ids, reference::Path::full(), {}}});
+      const auto measurement = compare_logits({*subject, {ids, reference::Split::parse(path), {}}},
+                                              {*reference, {ids, reference::Split::full(), {}}});
       EXPECT_LE(std::get<double>(measurement.metrics.at("max_abs_error@1")), kBound)
           << length << ' ' << path;
       EXPECT_EQ(measurement.record["positions"], length);
@@ -202,8 +202,8 @@ TEST(Definition, AgreesWithTransformersFloat32) {
     std::vector<std::int32_t> ids(50);
     for (std::size_t i = 0; i < ids.size(); ++i)
       ids[i] = static_cast<std::int32_t>((i * 37 + 5) % 64);
-    const auto measurement = compare_logits({*definition, {ids, reference::Path::full(), {}}},
-                                            {*reference, {ids, reference::Path::full(), {}}});
+    const auto measurement = compare_logits({*definition, {ids, reference::Split::full(), {}}},
+                                            {*reference, {ids, reference::Split::full(), {}}});
     EXPECT_LE(std::get<double>(measurement.metrics.at("max_abs_error@1")), kBound) << model_type;
   }
 }
@@ -217,18 +217,18 @@ TEST(BothEngines, RefuseTheSameRequests) {
   const auto reference = reference::make_transformers(
       {.python = environment_python(), .folder = folder.path(), .threads = 2});
   const std::vector<reference::LogitRequest> bad = {
-      {{}, reference::Path::full(), {}},
-      {{1, 64}, reference::Path::full(), {}},
-      {{1, -1}, reference::Path::full(), {}},
-      {std::vector<std::int32_t>(129, 1), reference::Path::full(), {}},
-      {{1}, reference::Path::parse("cached:half"), {}},
+      {{}, reference::Split::full(), {}},
+      {{1, 64}, reference::Split::full(), {}},
+      {{1, -1}, reference::Split::full(), {}},
+      {std::vector<std::int32_t>(129, 1), reference::Split::full(), {}},
+      {{1}, reference::Split::parse("cached:half"), {}},
   };
   for (std::size_t i = 0; i < bad.size(); ++i) {
     EXPECT_THROW(subject->start(bad[i]), std::invalid_argument) << i;
     EXPECT_THROW(reference->start(bad[i]), std::invalid_argument) << i;
   }
-  EXPECT_NO_THROW(subject->start({{63}, reference::Path::full(), {}}));
-  EXPECT_NO_THROW(reference->start({{63}, reference::Path::full(), {}}));
+  EXPECT_NO_THROW(subject->start({{63}, reference::Split::full(), {}}));
+  EXPECT_NO_THROW(reference->start({{63}, reference::Split::full(), {}}));
 }
 
 struct Rows final : reference::LogitSink {

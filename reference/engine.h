@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/path.h"
+#include "reference/split.h"
 
 namespace octlm::reference {
 
@@ -26,7 +26,7 @@ struct EngineDescription {
 struct Capabilities {
   std::vector<std::string> dtypes;   // torch's names: "float32"
   std::vector<std::string> devices;  // "cpu", "cuda"
-  // Kinds of path (Path::kind): "full", "cached:half", "cached:every", "chunked".
+  // Kinds of path (Split::kind): "full", "cached:half", "cached:every", "chunked".
   std::vector<std::string> paths;
   // Whether a session goes on after its first append, as generation needs.
   bool append = false;
@@ -50,7 +50,7 @@ class LogitSink {
 
 struct LogitRequest {
   std::vector<std::int32_t> token_ids;
-  Path path = Path::full();
+  Split path = Split::full();
   std::vector<std::int64_t> positions;  // wanted, ascending; empty = every position
 };
 

@@ -11,7 +11,7 @@
 #include "experiments/kinds/model_experiment.h"
 #include "experiments/kinds/spec_parts.h"
 #include "formats/error.h"
-#include "reference/path.h"
+#include "reference/split.h"
 
 namespace octlm::experiments {
 namespace {

@@ -20,7 +20,7 @@
 #include "experiments/engines/octlm_engine.h"
 #include "experiments/kinds/spec_parts.h"
 #include "formats/json_reader.h"
-#include "reference/path.h"
+#include "reference/split.h"
 
 namespace octlm::experiments {
 namespace {
@@ -35,7 +35,7 @@ struct LogitsArguments {
   bool session = false;
 };
 
-reference::LogitRequest read_request(const formats::Reader& line, const reference::Path& path) {
+reference::LogitRequest read_request(const formats::Reader& line, const reference::Split& path) {
   reference::LogitRequest request{.token_ids = {}, .path = path, .positions = {}};
   line.object([&](formats::ObjectReader& members) {
     request.token_ids = read_token_ids(members.required("ids"));
@@ -179,7 +179,7 @@ int serve_session(const LogitsArguments& arguments) {
 int logits(const LogitsArguments& arguments) {
   if (arguments.session) return serve_session(arguments);
   if (arguments.out.empty()) throw std::invalid_argument("--out is required");
-  const auto path = reference::Path::parse(arguments.path);
+  const auto path = reference::Split::parse(arguments.path);
   if (arguments.capabilities) print_line(std::cout, capabilities_line());
   LogitsFile file(arguments.out);
   const auto engine = open_engine(arguments);

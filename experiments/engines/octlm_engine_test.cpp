@@ -27,7 +27,7 @@ namespace {
 
 using model::testing::make_tiny_checkpoint;
 using model::testing::TemporaryFolder;
-using reference::Path;
+using reference::Split;
 
 struct Seen {
   std::vector<std::int64_t> shape;

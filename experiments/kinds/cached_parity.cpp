@@ -24,7 +24,7 @@ class CachedParity final : public ModelExperiment {
   struct Planned {
     std::string device;
     std::size_t length_case;  // its place in cases_
-    reference::Path path;
+    reference::Split path;
   };
 
   CachedParity(const verify::Spec& spec, const std::vector<std::string>& engines)
@@ -38,7 +38,7 @@ class CachedParity final : public ModelExperiment {
     read_cases(spec.part("cases"));
     for (const std::string& device : subject_.devices) {
       for (std::size_t i = 0; i < cases_.size(); ++i) {
-        for (const reference::Path& path : subject_.paths) plan_.push_back({device, i, path});
+        for (const reference::Split& path : subject_.paths) plan_.push_back({device, i, path});
       }
     }
   }
@@ -101,7 +101,7 @@ class CachedParitySession final : public verify::Session {
     const auto first = sequence.token_ids.begin();
     const std::vector<std::int32_t> ids(first, first + experiment_.length(planned));
     const LogitSide split{*sides_.subject, {ids, planned.path, {}}};
-    const LogitSide whole{*sides_.subject, {ids, reference::Path::full(), {}}};
+    const LogitSide whole{*sides_.subject, {ids, reference::Split::full(), {}}};
     if (auto reason = unsupported(split, whole)) return *reason;
     auto measurement = compare_logits(split, whole);
     measurement.record["model"] = experiment_.model().id;

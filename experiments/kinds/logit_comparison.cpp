@@ -127,7 +127,7 @@ nlohmann::json calls_json(const std::vector<reference::ForwardCall>& calls) {
 }
 
 std::optional<verify::NotRun> unsupported(const LogitSide& side) {
-  const reference::Path& path = side.request.path;
+  const reference::Split& path = side.request.path;
   if (!path.calls(std::ssize(side.request.token_ids))) {
     return verify::NotRun{path.text() + " has nothing to do for one position"};
   }

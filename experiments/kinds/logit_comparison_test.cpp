@@ -14,8 +14,8 @@ using testing::FakeEngine;
 const std::vector<std::int32_t> kIds = {3, 1, 4, 1, 5, 9, 2, 6};
 
 verify::Measurement compare(FakeEngine& subject, FakeEngine& reference) {
-  return compare_logits({subject, {kIds, reference::Path::parse("cached:half"), {}}},
-                        {reference, {kIds, reference::Path::full(), {}}});
+  return compare_logits({subject, {kIds, reference::Split::parse("cached:half"), {}}},
+                        {reference, {kIds, reference::Split::full(), {}}});
 }
 
 double number(const verify::Measurement& measurement, const char* metric) {

@@ -16,7 +16,7 @@ class LogitParity final : public ModelExperiment {
   struct Planned {
     std::string device;
     std::size_t token_case;  // its place in cases
-    reference::Path path;
+    reference::Split path;
   };
 
   LogitParity(const verify::Spec& spec, const std::vector<std::string>& engines)
@@ -26,7 +26,7 @@ class LogitParity final : public ModelExperiment {
         cases_(read_token_cases(spec.part("cases"))) {
     for (const std::string& device : subject_.devices) {
       for (std::size_t i = 0; i < cases_.size(); ++i) {
-        for (const reference::Path& path : subject_.paths) plan_.push_back({device, i, path});
+        for (const reference::Split& path : subject_.paths) plan_.push_back({device, i, path});
       }
     }
   }
@@ -75,7 +75,7 @@ class LogitParitySession final : public verify::Session {
     const TokenCase& token_case = sides_.cases[planned.token_case];
     const LogitSide subject{*sides_.subject, {token_case.token_ids, planned.path, {}}};
     const LogitSide reference{*sides_.reference,
-                              {token_case.token_ids, reference::Path::full(), {}}};
+                              {token_case.token_ids, reference::Split::full(), {}}};
     if (auto reason = unsupported(subject, reference)) return *reason;
     auto measurement = compare_logits(subject, reference);
     if (sides_.tokenizer) {

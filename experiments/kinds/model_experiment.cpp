@@ -17,7 +17,7 @@ const ModelExperiment* about_a_model(const verify::Experiment& experiment) {
   return dynamic_cast<const ModelExperiment*>(&experiment);
 }
 
-void add_pass(Work& work, const reference::Path& path, std::int64_t positions) {
+void add_pass(Work& work, const reference::Split& path, std::int64_t positions) {
   if (positions < 1) return;
   if (const auto calls = path.calls(positions)) {
     work.passes.push_back({positions, std::ssize(*calls)});

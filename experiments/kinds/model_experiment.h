@@ -51,6 +51,6 @@ class ModelExperiment : public verify::Experiment {
 const ModelExperiment* about_a_model(const verify::Experiment& experiment);
 
 // Adds a path of a sequence, unless the spec does not say how long it is or it has nothing to do.
-void add_pass(Work& work, const reference::Path& path, std::int64_t positions);
+void add_pass(Work& work, const reference::Split& path, std::int64_t positions);
 
 }  // namespace octlm::experiments

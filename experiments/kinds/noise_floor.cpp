@@ -17,7 +17,7 @@ using formats::Reader;
 struct Variant {
   std::string name;
   std::string attention;
-  reference::Path path = reference::Path::full();
+  reference::Split path = reference::Split::full();
   int threads = 0;
 };
 
@@ -158,7 +158,7 @@ class NoiseFloorSession final : public verify::Session {
     if (auto absent = open_variant(variant)) return *absent;
     const LogitSide subject{experiment_.on_baseline_engine(variant) ? baseline : *other_,
                             {token_case.token_ids, variant.path, {}}};
-    const LogitSide reference{baseline, {token_case.token_ids, reference::Path::full(), {}}};
+    const LogitSide reference{baseline, {token_case.token_ids, reference::Split::full(), {}}};
     if (auto reason = unsupported(subject, reference)) return *reason;
     auto measurement = compare_logits(subject, reference);
     measurement.record["model"] = experiment_.model().id;

@@ -41,8 +41,8 @@ std::vector<std::string> read_names(const Reader& reader, const std::vector<std:
   return names;
 }
 
-std::vector<reference::Path> read_paths(const Reader& reader) {
-  std::vector<reference::Path> paths;
+std::vector<reference::Split> read_paths(const Reader& reader) {
+  std::vector<reference::Split> paths;
   std::vector<std::string> texts;
   for (const Reader& item : reader.non_empty_array()) {
     paths.push_back(read_path(item));
@@ -115,9 +115,9 @@ ModelReference read_model(const Reader& reader) {
 
 std::vector<std::string> read_devices(const Reader& reader) { return read_names(reader, kDevices); }
 
-reference::Path read_path(const Reader& reader) {
+reference::Split read_path(const Reader& reader) {
   try {
-    return reference::Path::parse(reader.string());
+    return reference::Split::parse(reader.string());
   } catch (const std::invalid_argument& error) {
     reader.fail(error.what());
   }

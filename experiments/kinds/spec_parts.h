@@ -13,7 +13,7 @@
 #include "experiments/engines/environment.h"
 #include "experiments/kinds/prompt_files.h"
 #include "formats/error.h"
-#include "reference/path.h"
+#include "reference/split.h"
 #include "verify/spec.h"
 
 namespace octlm::experiments {
@@ -26,7 +26,7 @@ struct SubjectPart {
   std::string engine;  // a name of the table of engines
   std::string dtype;
   std::vector<std::string> devices;
-  std::vector<reference::Path> paths;
+  std::vector<reference::Split> paths;
 };
 
 // {"engine", "dtype", "devices": [...], "paths": [...]}; `engines` are the names it may say.
@@ -34,7 +34,7 @@ SubjectPart read_subject(const formats::Reader& reader,
                          const std::vector<std::string>& engines = engine_names());
 // Parts of it, where they stand elsewhere.
 std::vector<std::string> read_devices(const formats::Reader& reader);
-reference::Path read_path(const formats::Reader& reader);
+reference::Split read_path(const formats::Reader& reader);
 
 struct ReferencePart {
   std::string engine;     // a name of the table of engines

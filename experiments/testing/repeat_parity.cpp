@@ -40,7 +40,7 @@ class RepeatParity final : public ModelExperiment {
   Work work() const override {
     Work work{.stored = 1};
     for (const TokenCase& one : cases_)
-      add_pass(work, reference::Path::full(), std::ssize(one.token_ids));
+      add_pass(work, reference::Split::full(), std::ssize(one.token_ids));
     return work;
   }
 
@@ -76,7 +76,7 @@ class RepeatParitySession final : public verify::Session {
   std::vector<std::vector<float>> pass(std::size_t index) {
     Rows rows;
     const auto session =
-        sides_.subject->start({sides_.cases[index].token_ids, reference::Path::full(), {}});
+        sides_.subject->start({sides_.cases[index].token_ids, reference::Split::full(), {}});
     while (session->advance(rows)) {
     }
     return std::move(rows.rows);

@@ -113,7 +113,7 @@ class Process : public ::testing::Test {
   }
 
   LogitRequest request(const std::string& path = "full") {
-    return {{1, 2, 3}, Path::parse(path), {}};
+    return {{1, 2, 3}, Split::parse(path), {}};
   }
 
   // What is said of the program when it is opened and asked for three rows.
@@ -163,7 +163,7 @@ TEST_F(Process, DeliversWhatTheProgramWrote) {
 TEST_F(Process, AsksForPositionsAndTellsThemInTheAnswer) {
   const auto engine =
       open("greet; request; tensor short; echo '{\"name\": \"logits.0\", \"shape\": [2, 5]}'");
-  const auto kept = keep(*engine, {{1, 2, 3}, Path::full(), {0, 2}});
+  const auto kept = keep(*engine, {{1, 2, 3}, Split::full(), {0, 2}});
   EXPECT_THAT(kept.positions, ElementsAre(0, 2));
   EXPECT_THAT(text_of("requests"), HasSubstr("\"positions\":[0,2]"));
 }
@@ -297,18 +297,18 @@ TEST_F(Process, ADroppedSessionEndsItsProgram) {
 TEST_F(Process, AnErrorOfOneRequestLeavesTheNext) {
   const auto engine =
       open("greet; request; case \"$line\" in *4*) exit 1 ;; esac; tensor good; reply");
-  EXPECT_THROW(keep(*engine, {{4, 2, 3}, Path::full(), {}}), std::runtime_error);
+  EXPECT_THROW(keep(*engine, {{4, 2, 3}, Split::full(), {}}), std::runtime_error);
   EXPECT_EQ(keep(*engine, request()).positions.size(), 3U);
 }
 
 TEST_F(Process, ARequestThatNoEngineTakesIsRefusedBeforeAnythingIsStarted) {
   const auto engine = open("greet; request; tensor good; reply");
-  EXPECT_THROW(engine->start({{1, 5}, Path::full(), {}}), std::invalid_argument)
+  EXPECT_THROW(engine->start({{1, 5}, Split::full(), {}}), std::invalid_argument)
       << "outside the vocabulary";
-  EXPECT_THROW(engine->start({{}, Path::full(), {}}), std::invalid_argument);
-  EXPECT_THROW(engine->start({std::vector<std::int32_t>(17, 1), Path::full(), {}}),
+  EXPECT_THROW(engine->start({{}, Split::full(), {}}), std::invalid_argument);
+  EXPECT_THROW(engine->start({std::vector<std::int32_t>(17, 1), Split::full(), {}}),
                std::invalid_argument);
-  EXPECT_THROW(engine->start({{1}, Path::parse("cached:half"), {}}), std::invalid_argument);
+  EXPECT_THROW(engine->start({{1}, Split::parse("cached:half"), {}}), std::invalid_argument);
 }
 
 // Programs that stay.
@@ -386,7 +386,7 @@ TEST_F(Process, ASessionIsAppendedToAndCropped) {
 TEST_F(Process, ALongPromptIsWrittenWhileTheProgramReads) {
   options.max_positions = 0;
   const auto engine = open("serve 'sleep 0.3'");
-  const LogitRequest longer{std::vector<std::int32_t>(60000, 1), Path::full(), {7, 59999}};
+  const LogitRequest longer{std::vector<std::int32_t>(60000, 1), Split::full(), {7, 59999}};
   EXPECT_THAT(keep(*engine, longer).positions, ElementsAre(7, 59999));
 }
 
@@ -433,7 +433,7 @@ TEST_F(Process, WhatGoesWrongInASessionCostsOnePass) {
         open("serve '' 'case \"$(value ids)\" in *4*) " + std::string(item.does) + " ;; esac'");
     keep(*engine, request());
     try {
-      keep(*engine, {{4, 2, 3}, Path::full(), {}});
+      keep(*engine, {{4, 2, 3}, Split::full(), {}});
       ADD_FAILURE() << "no error: " << item.does;
     } catch (const std::runtime_error& error) {
       EXPECT_THAT(error.what(), HasSubstr(item.says)) << item.does;
@@ -448,7 +448,7 @@ TEST_F(Process, WhatGoesWrongInASessionCostsOnePass) {
 TEST_F(Process, ASecondLineIsSeenBeforeTheNextRequest) {
   const auto engine =
       open("serve '' 'case \"$(value ids)\" in *4*) (sleep 0.2; echo more) & ;; esac'");
-  keep(*engine, {{4, 2, 3}, Path::full(), {}});
+  keep(*engine, {{4, 2, 3}, Split::full(), {}});
   usleep(600000);
   try {
     keep(*engine, request());

@@ -215,7 +215,7 @@ RecordedCase record_case(Engine& engine, const std::vector<std::int32_t>& token_
   recorded.token_ids_sha256 = sha256_of_ids(token_ids);
   recorded.tensor = "logits." + std::to_string(index);
   recorded.file = recorded.tensor + ".safetensors";
-  const auto pass = engine.start({token_ids, Path::full(), {}});
+  const auto pass = engine.start({token_ids, Split::full(), {}});
   LogitsWriter writer(folder / recorded.file, recorded.tensor,
                       static_cast<std::int64_t>(token_ids.size()), engine.vocab_size());
   sink.writer = &writer;

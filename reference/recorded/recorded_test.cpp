@@ -92,8 +92,8 @@ TEST_F(RecordedTest, ReturnsWhatWasRecordedBitForBit) {
   const auto recorded = make_recorded(folder(), key_);
   for (const std::vector<std::int32_t>& ids : {std::vector<std::int32_t>{1, 2, 3}, {2, 2}}) {
     std::vector<ForwardCall> calls;
-    const auto replayed = keep(*recorded, {ids, Path::full(), {}}, &calls);
-    const auto live = keep(live_, {ids, Path::full(), {}});
+    const auto replayed = keep(*recorded, {ids, Split::full(), {}}, &calls);
+    const auto live = keep(live_, {ids, Split::full(), {}});
     EXPECT_EQ(replayed.positions, live.positions);
     EXPECT_EQ(replayed.logits, live.logits);
     EXPECT_EQ(calls, (std::vector<ForwardCall>{{0, static_cast<std::int64_t>(ids.size())}}));
@@ -102,7 +102,7 @@ TEST_F(RecordedTest, ReturnsWhatWasRecordedBitForBit) {
 
 TEST_F(RecordedTest, DeliversOnlyTheWantedPositions) {
   const auto recorded = make_recorded(folder(), key_);
-  const auto sink = keep(*recorded, {{1, 2, 3}, Path::full(), {0, 2}});
+  const auto sink = keep(*recorded, {{1, 2, 3}, Split::full(), {0, 2}});
   EXPECT_THAT(sink.positions, ElementsAre(0, 2));
   EXPECT_EQ(sink.logits[static_cast<std::size_t>(kVocab)], 1020.0F);
 }
@@ -135,15 +135,15 @@ TEST_F(RecordedTest, AnswersOnlyForItsKey) {
 TEST_F(RecordedTest, HasNoLogitsForOtherIdsOrPaths) {
   const auto recorded = make_recorded(folder(), key_);
   EXPECT_THAT(what([&] {
-                recorded->start({{1, 2, 4}, Path::full(), {}});
+                recorded->start({{1, 2, 4}, Split::full(), {}});
               }),
               HasSubstr("no logits for these 3"));
   EXPECT_THAT(what([&] {
-                recorded->start({{1, 2}, Path::full(), {}});
+                recorded->start({{1, 2}, Split::full(), {}});
               }),
               HasSubstr("no logits for these 2"));
   EXPECT_THAT(what([&] {
-                recorded->start({{2, 2}, Path::parse("cached:every"), {}});
+                recorded->start({{2, 2}, Split::parse("cached:every"), {}});
               }),
               HasSubstr("transformers (recorded) has no path cached:every"));
 }
@@ -184,9 +184,9 @@ TEST_F(RecordedTest, ChangedBytesAreSeen) {
   stream.put('\x11');
   stream.close();
   const auto recorded = make_recorded(folder(), key_);
-  EXPECT_THAT(what([&] { recorded->start({{1, 2, 3}, Path::full(), {}}); }), HasSubstr("sha256"));
-  EXPECT_THAT(what([&] { recorded->start({{1, 2, 3}, Path::full(), {}}); }), HasSubstr("sha256"));
-  EXPECT_EQ(what([&] { recorded->start({{2, 2}, Path::full(), {}}); }), "");
+  EXPECT_THAT(what([&] { recorded->start({{1, 2, 3}, Split::full(), {}}); }), HasSubstr("sha256"));
+  EXPECT_THAT(what([&] { recorded->start({{1, 2, 3}, Split::full(), {}}); }), HasSubstr("sha256"));
+  EXPECT_EQ(what([&] { recorded->start({{2, 2}, Split::full(), {}}); }), "");
 }
 
 TEST_F(RecordedTest, AManifestIsReadStrictly) {
@@ -229,14 +229,14 @@ TEST_F(RecordedTest, ABrokenManifestIsRefused) {
 }
 
 TEST_F(RecordedTest, ATensorOfAnotherShapeIsRefused) {
-  EXPECT_EQ(what([&] { make_recorded(folder(), key_)->start({{2, 2}, Path::full(), {}}); }), "");
+  EXPECT_EQ(what([&] { make_recorded(folder(), key_)->start({{2, 2}, Split::full(), {}}); }), "");
   json value = json::parse(text_of(manifest()));
   std::swap(value["cases"][0]["file"], value["cases"][1]["file"]);
   std::swap(value["cases"][0]["file_sha256"], value["cases"][1]["file_sha256"]);
   std::swap(value["cases"][0]["tensor"], value["cases"][1]["tensor"]);
   std::ofstream(manifest()) << value.dump();
   EXPECT_THAT(what([&] {
-                make_recorded(folder(), key_)->start({{2, 2}, Path::full(), {}});
+                make_recorded(folder(), key_)->start({{2, 2}, Split::full(), {}});
               }),
               HasSubstr("is not [positions, vocab]"));
 }
@@ -264,7 +264,7 @@ TEST_F(RecordedTest, AnAttemptThatFailsIsNoRecording) {
     EXPECT_NE(entry.path().extension(), ".partial") << entry.path();
   }
   record_logits(live_, key_, {{1, 2}}, torn);
-  EXPECT_EQ(keep(*make_recorded(torn, key_), {{1, 2}, Path::full(), {}}).logits.size(), 10U);
+  EXPECT_EQ(keep(*make_recorded(torn, key_), {{1, 2}, Split::full(), {}}).logits.size(), 10U);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void throw_with_tensors(const TransformersOptions& options) {
   } sink;
   const auto engine = make_transformers(options);
   // Kept by nobody in C++ either: the model, the logits and torch's threads are alive at exit.
-  auto* session = engine->start({{1, 2, 3, 4, 5}, Path::parse("cached:every"), {}}).release();
+  auto* session = engine->start({{1, 2, 3, 4, 5}, Split::parse("cached:every"), {}}).release();
   while (session->advance(sink)) {
   }
 }

@@ -142,7 +142,7 @@ double seconds_here(Engine& engine, const char* work, int n) {
   LogitRequest request;
   for (int i = 0; i < n; ++i)
     request.token_ids.push_back(static_cast<std::int32_t>(i * 131 % kVocab));
-  request.path = Path::parse(std::string(work) == "full" ? "full" : "cached:every");
+  request.path = Split::parse(std::string(work) == "full" ? "full" : "cached:every");
   const auto started = std::chrono::steady_clock::now();
   const auto session = engine.start(request);
   while (session->advance(sink)) {

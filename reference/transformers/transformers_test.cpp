@@ -52,7 +52,7 @@ class TransformersTest : public ::testing::Test {
     for (std::int64_t i = 0; i < n; ++i) {
       request.token_ids.push_back(static_cast<std::int32_t>((i * 131 + 7) % kVocab));
     }
-    request.path = Path::parse(path);
+    request.path = Split::parse(path);
     return request;
   }
   static std::string refusal(const TransformersOptions& options) {
@@ -132,7 +132,7 @@ TEST_F(TransformersTest, LongSequencesGoThroughTheCacheInChunks) {
   Calls calls;
   const KeepingSink full = keep(*qwen3_, longer, &calls);
   EXPECT_EQ(calls, (Calls{{0, 2048}, {2048, 2}}));
-  longer.path = Path::parse("cached:half");
+  longer.path = Split::parse("cached:half");
   EXPECT_LT(largest_difference(full, keep(*qwen3_, longer)), 2e-4);
 }
 

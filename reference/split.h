@@ -1,5 +1,5 @@
-// How a sequence of n positions is split into forward calls. All paths compute the same function;
-// which one ran is proved by the calls an engine reports.
+// How a sequence of n positions is split into forward calls: a spec calls it a path. All splits
+// compute the same function; which one ran is proved by the calls an engine reports.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct ForwardCall {
   friend bool operator==(const ForwardCall&, const ForwardCall&) = default;
 };
 
-class Path {
+class Split {
  public:
   // "full", "cached:half", "cached:every", "chunked:N" (N >= 1).
   // Throws std::invalid_argument that lists them.
-  static Path parse(std::string_view text);
-  static Path full() { return parse("full"); }
+  static Split parse(std::string_view text);
+  static Split full() { return parse("full"); }
 
   const std::string& text() const { return text_; }
   // What an engine says that it can do: the text, but "chunked" for every N.

@@ -1,4 +1,4 @@
-#include "reference/path.h"
+#include "reference/split.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,13 +12,13 @@ namespace {
 using Calls = std::vector<ForwardCall>;
 using ::testing::HasSubstr;
 
-TEST(Path, FullIsOneCall) {
-  EXPECT_EQ(Path::full().calls(1), (Calls{{0, 1}}));
-  EXPECT_EQ(Path::parse("full").calls(200), (Calls{{0, 200}}));
+TEST(Split, FullIsOneCall) {
+  EXPECT_EQ(Split::full().calls(1), (Calls{{0, 1}}));
+  EXPECT_EQ(Split::parse("full").calls(200), (Calls{{0, 200}}));
 }
 
-TEST(Path, HalfSplitsInTwoAndHasNothingToDoForOne) {
-  const Path path = Path::parse("cached:half");
+TEST(Split, HalfSplitsInTwoAndHasNothingToDoForOne) {
+  const Split path = Split::parse("cached:half");
   EXPECT_EQ(path.calls(1), std::nullopt);
   EXPECT_EQ(path.calls(2), (Calls{{0, 1}, {1, 1}}));
   EXPECT_EQ(path.calls(3), (Calls{{0, 1}, {1, 2}}));
@@ -26,29 +26,29 @@ TEST(Path, HalfSplitsInTwoAndHasNothingToDoForOne) {
   EXPECT_EQ(path.calls(11), (Calls{{0, 5}, {5, 6}}));
 }
 
-TEST(Path, EveryIsOnePositionACall) {
-  const Path path = Path::parse("cached:every");
+TEST(Split, EveryIsOnePositionACall) {
+  const Split path = Split::parse("cached:every");
   EXPECT_EQ(path.calls(1), (Calls{{0, 1}}));
   EXPECT_EQ(path.calls(3), (Calls{{0, 1}, {1, 1}, {2, 1}}));
 }
 
 // The split on which wrong cache offsets show: the last chunk is shorter than the others.
-TEST(Path, ChunksAreShorterAtTheEnd) {
-  const Path path = Path::parse("chunked:4");
+TEST(Split, ChunksAreShorterAtTheEnd) {
+  const Split path = Split::parse("chunked:4");
   EXPECT_EQ(path.calls(10), (Calls{{0, 4}, {4, 4}, {8, 2}}));
   EXPECT_EQ(path.calls(8), (Calls{{0, 4}, {4, 4}}));
   EXPECT_EQ(path.calls(3), (Calls{{0, 3}}));
 }
 
-TEST(Path, AChunkLargerThanAnySequenceIsOneCall) {
-  EXPECT_EQ(Path::parse("chunked:9223372036854775807").calls(10), (Calls{{0, 10}}));
+TEST(Split, AChunkLargerThanAnySequenceIsOneCall) {
+  EXPECT_EQ(Split::parse("chunked:9223372036854775807").calls(10), (Calls{{0, 10}}));
 }
 
-TEST(Path, EveryPathCoversEveryPositionOnce) {
+TEST(Split, EveryPathCoversEveryPositionOnce) {
   for (const char* text : {"full", "cached:half", "cached:every", "chunked:1", "chunked:7"}) {
     for (std::int64_t n = 2; n <= 65; ++n) {
       std::int64_t next = 0;
-      const auto calls = Path::parse(text).calls(n);
+      const auto calls = Split::parse(text).calls(n);
       ASSERT_TRUE(calls) << text << " n=" << n;
       for (const ForwardCall& call : *calls) {
         EXPECT_EQ(call.first_position, next) << text << " n=" << n;
@@ -60,14 +60,14 @@ TEST(Path, EveryPathCoversEveryPositionOnce) {
   }
 }
 
-TEST(Path, KeepsItsText) { EXPECT_EQ(Path::parse("chunked:7").text(), "chunked:7"); }
+TEST(Split, KeepsItsText) { EXPECT_EQ(Split::parse("chunked:7").text(), "chunked:7"); }
 
-TEST(Path, RefusesOtherTextsAndListsTheForms) {
+TEST(Split, RefusesOtherTextsAndListsTheForms) {
   for (const char* text : {"", "chunked", "chunked:", "chunked:0", "chunked:-1", "chunked:07",
                            "chunked:7 ", "chunked:+7", "Chunked:7", "chunked:9223372036854775808",
                            "cached", "cached:", "cached:third", "Full", " full"}) {
     try {
-      Path::parse(text);
+      Split::parse(text);
       ADD_FAILURE() << "accepted \"" << text << '"';
     } catch (const std::invalid_argument& error) {
       EXPECT_THAT(error.what(), HasSubstr("\"" + std::string(text) + "\""));

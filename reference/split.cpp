@@ -1,4 +1,4 @@
-#include "reference/path.h"
+#include "reference/split.h"
 
 #include <algorithm>
 #include <cassert>
@@ -23,8 +23,8 @@ std::int64_t chunk_of(std::string_view text) {
 
 }  // namespace
 
-Path Path::parse(std::string_view text) {
-  Path path;
+Split Split::parse(std::string_view text) {
+  Split path;
   path.text_ = text;
   if (text == "full") {
     path.kind_ = Kind::kFull;
@@ -42,9 +42,9 @@ Path Path::parse(std::string_view text) {
   return path;
 }
 
-std::string Path::kind() const { return kind_ == Kind::kChunked ? "chunked" : text_; }
+std::string Split::kind() const { return kind_ == Kind::kChunked ? "chunked" : text_; }
 
-std::optional<std::vector<ForwardCall>> Path::calls(std::int64_t n) const {
+std::optional<std::vector<ForwardCall>> Split::calls(std::int64_t n) const {
   assert(n >= 1);
   if (kind_ == Kind::kCachedHalf) {
     if (n == 1) return std::nullopt;
