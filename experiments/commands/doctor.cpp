@@ -1,7 +1,9 @@
 // octlm doctor: what this machine and this checkout have, and whether it is fit to run the suite.
-#include <fstream>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "experiments/commands/commands.h"
 #include "experiments/engines/checkpoint_store.h"
@@ -17,23 +19,57 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Prints one line a fact; counts what is wrong.
+// What was found, in order; counts what is wrong.
 class Findings {
  public:
-  void fact(const std::string& name, const std::string& value) { line("   ", name, value); }
+  void fact(const std::string& name, const std::string& value) { add("fact", name, value); }
   void check(bool good, const std::string& name, const std::string& value) {
-    line(good ? "ok " : "!! ", name, value);
-    if (!good) ++wrong_;
+    add(good ? "ok" : "wrong", name, value);
   }
   int wrong() const { return wrong_; }
 
- private:
-  static void line(const char* mark, std::string name, const std::string& value) {
-    name.resize(std::max<std::size_t>(name.size(), 14), ' ');
-    std::cout << mark << name << ' ' << value << '\n';
+  void print(std::ostream& out) const {
+    for (const auto& one : list_) {
+      const std::string state = one["state"];
+      std::string name = one["name"];
+      name.resize(std::max<std::size_t>(name.size(), 14), ' ');
+      out << (state == "ok"      ? "ok "
+              : state == "wrong" ? "!! "
+                                 : "   ")
+          << name << ' ' << one["text"].get<std::string>() << '\n';
+    }
+    out << (wrong_ == 0 ? "all is well" : std::to_string(wrong_) + " to mend, marked !!") << '\n';
   }
+  void print_json(std::ostream& out) const {
+    out << nlohmann::json{{"findings", list_}, {"wrong", wrong_}}.dump() << '\n';
+  }
+
+ private:
+  void add(const char* state, const std::string& name, const std::string& text) {
+    list_.push_back({{"name", name}, {"state", state}, {"text", text}});
+    if (list_.back()["state"] == "wrong") ++wrong_;
+  }
+
+  nlohmann::json list_ = nlohmann::json::array();
   int wrong_ = 0;
 };
+
+// What the launcher found of packages, environment and build: lines of mark, name and words.
+void setup(Findings& findings) {
+  const char* lines = std::getenv("OCTLM_SETUP_FINDINGS");
+  std::istringstream stream(lines != nullptr ? lines : "");
+  for (std::string line; std::getline(stream, line);) {
+    const auto first = line.find('\t'), second = line.find('\t', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string mark = line.substr(0, first);
+    const std::string name = line.substr(first + 1, second - first - 1);
+    if (mark == "--") {
+      findings.fact(name, line.substr(second + 1));
+    } else {
+      findings.check(mark == "ok", name, line.substr(second + 1));
+    }
+  }
+}
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string text;
@@ -121,24 +157,25 @@ void checkpoints(Findings& findings) {
                                                 : std::get<CheckpointFolder>(qwen).path.string());
 }
 
-int doctor() {
+int doctor(bool json) {
   Findings findings;
+  setup(findings);
   machine(findings);
   checkpoints(findings);
   python(findings);
   libraries(findings);
-  std::cout << (findings.wrong() == 0 ? "all is well"
-                                      : std::to_string(findings.wrong()) + " to mend, marked !!")
-            << '\n';
+  json ? findings.print_json(std::cout) : findings.print(std::cout);
   return findings.wrong() == 0 ? verify::kExitPass : verify::kExitError;
 }
 
 }  // namespace
 
 void add_doctor(CommandLine& line) {
+  auto json = std::make_shared<bool>(false);
   CLI::App* command =
       line.app.add_subcommand("doctor", "what this machine has, and what is missing");
-  command->callback([&action = line.action] { action = doctor; });
+  command->add_flag("--json", *json, "the same as one JSON object");
+  command->callback([&action = line.action, json] { action = [json] { return doctor(*json); }; });
 }
 
 }  // namespace octlm::experiments
