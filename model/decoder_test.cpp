@@ -450,8 +450,8 @@ class Eraser final : public Observer {
 // What an observer writes over a module's input is what the module is computed from; the rows it is
 // told of are those of the call, block by block.
 TEST(Decoder, AnObserverMayOverwriteAnInput) {
-  for (const char* module :
-       {"model.layers.1.self_attn.o_proj", "model.layers.0.mlp.down_proj", "lm_head"}) {
+  for (const char* module : {"model.layers.0.input_layernorm", "model.layers.1.self_attn.o_proj",
+                             "model.layers.0.mlp.down_proj", "model.norm", "lm_head"}) {
     Eraser eraser(module);
     Rig rig({}, Arithmetic::kFloat32, {.rows_per_block = 4, .observer = &eraser});
     Rig plain;
@@ -472,6 +472,33 @@ TEST(Decoder, ObserverAndEmptyFaultLeaveTheBits) {
   Rig watched({}, Arithmetic::kFloat32, {.observer = &observer, .fault = &fault});
   const auto ids = random_ids(30, plain.vocab());
   EXPECT_EQ(watched.split(ids, {20, 1, 9}), plain.split(ids, {20, 1, 9}));
+}
+
+// A fault that never reached its op would look like one that the criteria cannot see.
+TEST(Decoder, EveryFaultReachesTheLogits) {
+  const std::pair<const char*, Fault> faults[] = {
+      {"rms_norm_eps", {.rms_norm_eps = 1.0}},
+      {"norm_weight_offset", {.norm_weight_offset = 1.0}},
+      {"rope_theta", {.rope_theta = 100.0}},
+      {"rope_inverse_frequency_dtype", {.rope_inverse_frequency_dtype = DType::kBFloat16}},
+      {"rope_phase_dtype", {.rope_phase_dtype = DType::kBFloat16}},
+      {"rope_direction", {.rope_direction = -1.0}},
+      {"rope_pairing", {.rope_pairing = ops::RopePairing::kInterleaved}},
+      {"rope_cached_position_offset", {.rope_cached_position_offset = 1}},
+      {"attention_scale", {.attention_scale = 0.5}},
+      {"kv_mapping", {.kv_mapping = ops::KvMapping::kTile}},
+      {"mask_offset", {.mask_offset = -1}},
+      {"causal", {.causal = false}},
+  };
+  for (const Arithmetic arithmetic : {Arithmetic::kFloat32, Arithmetic::kDefinition}) {
+    Rig plain({}, arithmetic);
+    const auto ids = random_ids(30, plain.vocab());
+    const auto expected = plain.split(ids, {20, 10});
+    for (const auto& [name, fault] : faults) {
+      Rig rig({}, arithmetic, {.fault = &fault});
+      EXPECT_GT(max_difference(rig.split(ids, {20, 10}), expected), kFloat32Bound) << name;
+    }
+  }
 }
 
 // A float32 cache behind float64 arithmetic: rounding shows, and no more than rounding.

@@ -42,6 +42,20 @@ TEST(RopeInverseFrequencies, ThePowerIsCorrectlyRounded) {
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(inverse[i], expected[i]) << i;
 }
 
+// torch makes the exponent in float32, and has the base in it: either shows only where it is no
+// short fraction. Powers from 200 bits, rounded once.
+TEST(RopeInverseFrequencies, TheExponentAndTheBaseAreFloat32) {
+  const auto thirds = rope_inverse_frequencies(RopeTableArguments(config_of(1e6, 96)));
+  const float expected[] = {1.0F,           0x1.7ff222p-1F, 0x1.1feb34p-1F, 0x1.afd136p-2F,
+                            0x1.43d136p-2F, 0x1.e5a84ap-3F, 0x1.6c310ep-3F, 0x1.111afp-3F,
+                            0x1.999998p-4F, 0x1.33281ap-4F, 0x1.ccab88p-5F, 0x1.597428p-5F};
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(thirds[i], expected[i]) << i;
+  const auto odd = rope_inverse_frequencies(RopeTableArguments(config_of(1000000.1, 64)));
+  const float of_odd[] = {1.0F,           0x1.4c7bcp-1F,  0x1.afd136p-2F, 0x1.186a08p-2F,
+                          0x1.6c310cp-3F, 0x1.d8ffacp-4F, 0x1.33281ap-4F, 0x1.8eec7cp-5F};
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(odd[i], of_odd[i]) << i;
+}
+
 // ggml-org/llama.cpp#8676, unslothai/unsloth#6197: rope_type llama3 parsed and not used.
 TEST(RopeInverseFrequencies, Llama3BandsOfLlama32) {
   const auto plain = rope_inverse_frequencies(RopeTableArguments(config_of(5e5, 64)));
