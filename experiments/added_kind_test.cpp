@@ -38,6 +38,7 @@ class AddedKind : public ::testing::Test {
     environment_.open_subject =
         [this](const EngineRequest&) -> OrNotRun<std::unique_ptr<reference::Engine>> {
       auto engine = std::make_unique<testing::FakeEngine>();
+      engine->vocab = 64;
       engine->fault = fault_;
       return engine;
     };

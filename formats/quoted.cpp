@@ -23,6 +23,9 @@ std::string printable(std::string_view text, std::size_t limit) {
 std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
 
 std::string as_found(const nlohmann::json& value) {
+  if (value.is_binary()) {  // an integer beyond 64 bits (JsonLimits::digits_beyond)
+    return printable(std::string(value.get_binary().begin(), value.get_binary().end()));
+  }
   return printable(value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 

@@ -17,8 +17,12 @@ using Json = nlohmann::json;
 
 // A header of 100,000 tensors has 1,100,000 values. One within its limit of bytes could hold tens
 // of millions, at 16 bytes each once parsed.
-constexpr JsonLimits kHeaderLimits{
-    .depth = 16, .values = 4'000'000, .least_integer = INT64_MIN, .greatest_integer = UINT64_MAX};
+// A number beyond 64 bits is kept, so that it is refused with the name of its tensor.
+constexpr JsonLimits kHeaderLimits{.depth = 16,
+                                   .values = 4'000'000,
+                                   .least_integer = INT64_MIN,
+                                   .greatest_integer = UINT64_MAX,
+                                   .digits_beyond = true};
 
 [[noreturn]] void refuse_tensor(const std::string& where, const std::string& name,
                                 const std::string& what) {

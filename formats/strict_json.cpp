@@ -227,7 +227,9 @@ nlohmann::json read_strict(const std::filesystem::path& file, std::size_t limit_
 
 nlohmann::json parse_or_discard(std::string_view text) {
   try {
-    return parse_strict(text, "", kIntegersOf64Bits);
+    JsonLimits limits = kIntegersOf64Bits;
+    limits.digits_beyond = true;
+    return parse_strict(text, "", limits);
   } catch (const FormatError&) {
     return nlohmann::json(nlohmann::json::value_t::discarded);
   }

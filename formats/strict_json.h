@@ -44,8 +44,8 @@ nlohmann::ordered_json parse_strict_ordered(std::string_view text, const std::st
 nlohmann::json read_strict(const std::filesystem::path& file,
                            std::size_t limit_bytes = kMaxFileBytes);
 
-// A line of a record that nobody vouches for, integers up to 64 bits: a discarded value
-// (is_discarded()) where parse_strict would throw.
+// A line of a record that nobody vouches for: a discarded value (is_discarded()) where parse_strict
+// would throw. Integers beyond 64 bits are kept as with digits_beyond, and are no numbers then.
 nlohmann::json parse_or_discard(std::string_view text);
 
 }  // namespace octlm::formats

@@ -30,9 +30,12 @@ def test_every_requirement_is_pinned_with_hashes_and_names_no_index(path):
     assert not re.search(r"index-url|find-links|https?://", path.read_text())
 
 
-def test_what_the_launcher_announces_is_what_is_locked():
-    steps = (ROOT / "setup/steps.sh").read_text()
-    names = {name.split("==")[0]: name for name in (entry.split(" ;")[0] for entry in locked(REFERENCE))}
-    for package in ("torch", "transformers"):
-        assert names[package].replace("==", " ") in steps
+def test_the_sizes_that_the_launcher_announces_are_those_of_what_is_locked():
+    rows = [line.split("\t") for line in (ROOT / "setup/sizes.tsv").read_text().splitlines()]
+    sized = {f"{name}=={version}" for name, version, size in rows if int(size) > 0}
+    pinned = {entry.split(" ;")[0] for entry in locked(REFERENCE)}
+    for name in ("torch", "transformers", "numpy"):
+        assert any(entry.startswith(name + "==") for entry in pinned & sized), name
+    stale = {entry for entry in sized - pinned if entry.split("==")[0] in {other.split("==")[0] for other in pinned}}
+    assert not stale, f"another version is locked: run setup/lock.sh: {stale}"
     assert not any("torch" in name or "transformers" in name for name in locked(CHECKPOINTS))

@@ -140,7 +140,7 @@ struct Kind {
   // Files the spec refers to (prompts), by the name it gives them: their content enters the digest.
   // Throws formats::FormatError. May be empty: there are none.
   std::function<std::map<std::string, std::filesystem::path>(const Spec&)> files = {};
-  // What `octlm new` begins a spec with: `title`, then everything from `model` to `must_catch`, in
+  // What a new spec begins with: `title`, then everything from `model` to `must_catch`, in
   // the order of a spec. What is the author's to write starts with kToBeWritten. `subject` is what
   // the user names (a checkpoint). May be empty: there is none, one copies a spec.
   std::function<nlohmann::ordered_json(const std::string& subject)> start = {};

@@ -18,7 +18,7 @@ namespace octlm::verify {
 
 struct Kind;
 
-// What a text starts with that `octlm new` left for the author.
+// What a text starts with that a new spec leaves for the author.
 inline constexpr std::string_view kToBeWritten = "REPLACE:";
 
 struct Criterion {

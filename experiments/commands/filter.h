@@ -8,8 +8,10 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 
+#include "formats/error.h"
 #include "formats/json_reader.h"
 
 namespace octlm::experiments {
@@ -21,6 +23,17 @@ using Answer = std::function<nlohmann::json(const formats::Reader& line, std::in
 // The same of a line as it is, for what reads it itself (a chat, whose order of keys counts);
 // `where` names it in messages.
 using LineAnswer = std::function<nlohmann::json(const std::string& line, const std::string& where)>;
+
+// What `open` gives. A checkpoint that cannot be read is an error of the world (exit code 4), while
+// a spec that cannot be read is a refusal.
+template <class Open>
+auto opened(const Open& open) {
+  try {
+    return open();
+  } catch (const formats::FormatError& error) {
+    throw std::runtime_error(error.what());
+  }
+}
 
 // A bad line is answered by {"error"} and the others go on. Returns the exit code: 4 when there was
 // a bad line, else 0.

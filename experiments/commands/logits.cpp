@@ -93,11 +93,13 @@ nlohmann::json capabilities_line() {
 }
 
 std::unique_ptr<reference::Engine> open_engine(const LogitsArguments& arguments) {
-  return make_octlm_engine({.folder = resolve_model_argument(arguments.model),
-                            .dtype = arguments.dtype,
-                            .device = arguments.device,
-                            .threads = available_cpus(),
-                            .instruction_set = ""});
+  return opened([&] {
+    return make_octlm_engine({.folder = resolve_model_argument(arguments.model),
+                              .dtype = arguments.dtype,
+                              .device = arguments.device,
+                              .threads = available_cpus(),
+                              .instruction_set = ""});
+  });
 }
 
 // One append of a session, as its line asks for it.

@@ -31,8 +31,8 @@ nlohmann::json answer(const std::string& line, const std::string& where,
 
 int render(const std::string& model) {
   const auto folder = resolve_model_argument(model);
-  const auto chat_template = model::ChatTemplate::load(folder);
-  const auto tokenizer = model::Tokenizer::load(folder);
+  const auto chat_template = opened([&] { return model::ChatTemplate::load(folder); });
+  const auto tokenizer = opened([&] { return model::Tokenizer::load(folder); });
   return run_line_filter(std::cin, std::cout,
                          [&](const std::string& line, const std::string& where) {
                            return answer(line, where, chat_template, tokenizer);

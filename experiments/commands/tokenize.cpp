@@ -36,7 +36,8 @@ int tokenize(const TokenizeArguments& arguments) {
     std::cerr << "octlm: --hf-compat: control strings become control tokens wherever they stand, "
                  "as in Transformers\n";
   }
-  const auto tokenizer = model::Tokenizer::load(resolve_model_argument(arguments.model));
+  const auto tokenizer =
+      opened([&] { return model::Tokenizer::load(resolve_model_argument(arguments.model)); });
   return run_filter(
       std::cin, std::cout, [&](const formats::Reader& line, std::int64_t) -> nlohmann::json {
         std::string text;
@@ -47,7 +48,8 @@ int tokenize(const TokenizeArguments& arguments) {
 }
 
 int detokenize(const std::string& model_argument) {
-  const auto tokenizer = model::Tokenizer::load(resolve_model_argument(model_argument));
+  const auto tokenizer =
+      opened([&] { return model::Tokenizer::load(resolve_model_argument(model_argument)); });
   return run_filter(std::cin, std::cout,
                     [&](const formats::Reader& line, std::int64_t) -> nlohmann::json {
                       std::vector<std::int32_t> ids;

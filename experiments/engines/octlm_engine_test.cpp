@@ -112,7 +112,7 @@ TEST_P(Modules, AreThoseOfTransformers) {
   Recorder recorder;
   const auto engine =
       make_octlm_engine({.folder = folder.path(), .threads = 2, .observer = &recorder});
-  reference::testing::keep(*engine, {kIds, Path::full(), {}});
+  reference::testing::keep(*engine, {kIds, Split::full(), {}});
 
   for (const auto& [key, seen] : recorder.tensors) {
     EXPECT_TRUE(expected.contains(key))
@@ -188,8 +188,8 @@ TEST(Fault, OneArgumentIsSeen) {
     const auto error = [&](const model::Fault* fault) {
       const auto subject = make_octlm_engine(
           {.folder = folder.path(), .dtype = dtype, .threads = 2, .fault = fault});
-      const auto measurement = compare_logits({*subject, {ids, Path::parse("cached:half"), {}}},
-                                              {*reference, {ids, Path::full(), {}}});
+      const auto measurement = compare_logits({*subject, {ids, Split::parse("cached:half"), {}}},
+                                              {*reference, {ids, Split::full(), {}}});
       return std::get<double>(measurement.metrics.at("max_abs_error@1"));
     };
     const model::Fault none;

@@ -27,6 +27,7 @@ using testing::FakeEngine;
 struct FakeMachine {
   TemporaryFolder folder;
   std::function<void(FakeEngine&)> set_subject = [](FakeEngine&) {};
+  std::int64_t vocab = 11;
   bool have_weights = true;
   bool have_cuda = false;
   std::vector<EngineRequest> opened;
@@ -44,13 +45,16 @@ struct FakeMachine {
       opened.push_back(request);
       if (request.device == "cuda" && !have_cuda) return verify::NotRun{"no cuda", "cuda"};
       auto engine = std::make_unique<FakeEngine>();
+      engine->vocab = vocab;
       set_subject(*engine);
       return engine;
     };
     fakes.open_reference =
         [this](const EngineRequest& request) -> OrNotRun<std::unique_ptr<reference::Engine>> {
       opened.push_back(request);
-      return std::make_unique<FakeEngine>();
+      auto engine = std::make_unique<FakeEngine>();
+      engine->vocab = vocab;
+      return engine;
     };
     return fakes;
   }
@@ -154,6 +158,7 @@ TEST(LogitParity, PassesTheSpecOnToTheEngines) {
 
 TEST(LogitParity, TakesATextInPlaceOfIdsAndRefusesIdsThatAreNotItsOwn) {
   FakeMachine machine;
+  machine.vocab = 128;
   std::string text = kLogitParity;
   text.replace(text.find("\"token_ids\": [1, 2, 3]"), 22, "\"text\": \"abc\"");
   EXPECT_EQ(only(run(machine, text)).judgement.verdict, verify::Verdict::kNotRun)
