@@ -2,6 +2,7 @@
 import copy
 import importlib.util
 import pathlib
+import subprocess
 
 import pytest
 
@@ -47,3 +48,15 @@ def test_what_is_not_so_is_named(harm, says):
     with pytest.raises(SystemExit) as refused:
         load().check(records)
     assert says in str(refused.value)
+
+
+def test_a_clone_with_autocrlf_has_the_same_bytes(tmp_path):
+    if not (ROOT / ".git").exists():
+        pytest.skip("not run: not a git checkout")
+    files = ["experiments/ledger.jsonl", "experiments/registered/EXP-102.json", "experiments/prompts/tool-call.json", "octlm"]
+    subprocess.run(["git", "-c", "core.autocrlf=true", "clone", "-q", "--no-checkout", ROOT, tmp_path / "clone"], check=True)
+    there = [name for name in files if (ROOT / name).exists()]
+    subprocess.run(["git", "-c", "core.autocrlf=true", "checkout", "-q", "HEAD", "--", ".gitattributes", *there], cwd=tmp_path / "clone", check=True)
+    assert len(there) >= 3
+    for name in there:
+        assert b"\r" not in (tmp_path / "clone" / name).read_bytes(), name
