@@ -64,7 +64,10 @@ int run_program(int argc, char** argv) {
   try {
     return action();
   } catch (const octlm::formats::FormatError& error) {
-    return report("", error, octlm::verify::kExitRefused);
+    for (const std::string& finding : error.findings()) {
+      report("", std::runtime_error(finding), octlm::verify::kExitRefused);
+    }
+    return octlm::verify::kExitRefused;
   } catch (const std::invalid_argument& error) {
     return report("", error, octlm::verify::kExitRefused);
   } catch (const octlm::verify::LedgerInvalid& error) {

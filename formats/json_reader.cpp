@@ -49,8 +49,9 @@ void Reader::fail(const std::string& what) const { refuse(file_ + ": " + path_, 
 void Reader::object(const std::function<void(ObjectReader&)>& members) const {
   if (!value_->is_object()) fail("expected an object, found " + describe(*value_));
   ObjectReader reader(*this);
-  members(reader);
-  reader.refuse_unknown();
+  // Where it broke off, keys were not asked for that are known.
+  if (reader.findings_.collect([&] { members(reader); })) reader.refuse_unknown();
+  reader.findings_.raise();
 }
 
 std::vector<Reader> Reader::array() const {
@@ -66,6 +67,17 @@ std::vector<Reader> Reader::non_empty_array() const {
   std::vector<Reader> elements = array();
   if (elements.empty()) fail("is empty");
   return elements;
+}
+
+void Reader::each(const std::function<void(const Reader&)>& read) const {
+  Findings findings;
+  for (const Reader& element : array()) findings.collect([&] { read(element); });
+  findings.raise();
+}
+
+void Reader::each_of_non_empty(const std::function<void(const Reader&)>& read) const {
+  (void)non_empty_array();
+  each(read);
 }
 
 std::string Reader::string() const {
@@ -125,6 +137,7 @@ Reader ObjectReader::required(const std::string& key) {
   for (const auto& [name, value] : self_.raw().items()) {
     const bool known = std::find(asked_.begin(), asked_.end(), name) != asked_.end();
     if (!known && !nearest_name(name, {key}).empty()) {
+      asked_.push_back(name);  // it is refused here, once
       member(name).fail("unknown key; did you mean \"" + key + "\"?");
     }
   }
@@ -140,12 +153,23 @@ std::vector<std::pair<std::string, Reader>> ObjectReader::all() {
   return members;
 }
 
-void ObjectReader::refuse_unknown() const {
+void ObjectReader::refuse_unknown() {
   for (const auto& [name, value] : self_.raw().items()) {
-    if (std::find(asked_.begin(), asked_.end(), name) == asked_.end()) {
-      member(name).fail("unknown key" + suggestion(name, asked_));
-    }
+    if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
+    const std::string key = name;
+    findings_.collect([&] { member(key).fail("unknown key" + suggestion(key, asked_)); });
   }
+}
+
+bool ObjectReader::required(const std::string& key,
+                            const std::function<void(const Reader&)>& read) {
+  return findings_.collect([&] { read(required(key)); });
+}
+
+bool ObjectReader::optional(const std::string& key,
+                            const std::function<void(const Reader&)>& read) {
+  const auto value = optional(key);
+  return value && findings_.collect([&] { read(*value); });
 }
 
 }  // namespace octlm::formats

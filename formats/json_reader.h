@@ -26,11 +26,15 @@ class Reader {
   Reader(const nlohmann::json& value, std::string file, std::string path = "$");
 
   // Calls `members` with a reader of this object's members, then refuses every key it did not ask
-  // for.
+  // for. What members refuse that are read by ObjectReader's two-argument calls, and all unknown
+  // keys, are refused together, a finding a line.
   void object(const std::function<void(ObjectReader&)>& members) const;
 
   std::vector<Reader> array() const;            // [] is accepted
   std::vector<Reader> non_empty_array() const;  // [] is refused
+  // Reads each element; what several refuse is refused together.
+  void each(const std::function<void(const Reader&)>& read) const;               // [] is accepted
+  void each_of_non_empty(const std::function<void(const Reader&)>& read) const;  // [] is refused
 
   std::string string() const;            // "" is accepted
   std::string non_empty_string() const;  // "" and white space alone are refused
@@ -60,6 +64,10 @@ class ObjectReader {
  public:
   Reader required(const std::string& key);
   std::optional<Reader> optional(const std::string& key);
+  // The same, read at once: what is refused is kept until all members were read. False when it was,
+  // or (optional) when there is no such key.
+  bool required(const std::string& key, const std::function<void(const Reader&)>& read);
+  bool optional(const std::string& key, const std::function<void(const Reader&)>& read);
   // Every member by name, for objects whose keys are free ({"model.safetensors": "sha256:..."}).
   std::vector<std::pair<std::string, Reader>> all();
 
@@ -70,9 +78,10 @@ class ObjectReader {
   friend class Reader;
   explicit ObjectReader(const Reader& self) : self_(self) {}
   Reader member(const std::string& key) const;
-  void refuse_unknown() const;
+  void refuse_unknown();
 
   Reader self_;
+  Findings findings_;
   std::vector<std::string> asked_;
 };
 

@@ -89,6 +89,44 @@ TEST(Reader, AMisspeltRequiredKeyIsNamedAsSuch) {
             "f: $: the key \"bound\" is missing");
 }
 
+TEST(Reader, SaysAllThatIsWrongAtOnce) {
+  const auto document = nlohmann::json::parse(
+      R"({"a": "x", "here": {"d": 1, "e": 2}, "list": [1, "two", 3, "four"], "zz": 0})");
+  const auto said = message_of<FormatError>([&] {
+    Reader(document, "f").object([](ObjectReader& all) {
+      all.required("a", [](const Reader& value) { (void)value.number(); });
+      all.required("absent", [](const Reader&) {});
+      all.optional("here", [](const Reader& value) {
+        value.object([](ObjectReader& inner) { inner.optional("d"); });
+      });
+      all.optional("list", [](const Reader& list) {
+        list.each([](const Reader& element) { (void)element.number(); });
+      });
+    });
+  });
+  EXPECT_EQ(said,
+            "f: $.a: expected a number, found the string \"x\"\n"
+            "f: $: the key \"absent\" is missing\n"
+            "f: $.here.e: unknown key; did you mean \"d\"?\n"
+            "f: $.list[1]: expected a number, found the string \"two\"\n"
+            "f: $.list[3]: expected a number, found the string \"four\"\n"
+            "f: $.zz: unknown key; known: a, absent, here, list");
+}
+
+// A finding is one whatever it quotes, and said once.
+TEST(Findings, AreKeptApart) {
+  Findings findings;
+  findings.collect([] { throw FormatError("f: $.a: the string \"x\ny\""); });
+  findings.add("f: $.b");
+  findings.add("f: $.b");
+  try {
+    findings.raise();
+    FAIL();
+  } catch (const FormatError& error) {
+    EXPECT_THAT(error.findings(), ::testing::ElementsAre("f: $.a: the string \"x\ny\"", "f: $.b"));
+  }
+}
+
 TEST(NearestName, IsNearOrNothing) {
   EXPECT_EQ(nearest_name("devise", {"dtype", "device"}), "device");
   EXPECT_EQ(nearest_name("x", {"device"}), "");

@@ -84,6 +84,7 @@ CriterionResult judge_criterion(const Criterion& criterion, const std::string& d
   result.bound = criterion.bound;
   result.limit = criterion.limit;
   result.derivation = criterion.derivation;
+  result.sees_scale = criterion.sees_scale;
   bool held = true;
   const ComparisonKey* lacking = nullptr;
   for (const ComparisonResult& comparison : comparisons) {
@@ -173,6 +174,20 @@ void add_reason(std::string& reasons, const std::string& reason) {
   reasons += (reasons.empty() ? "" : "; ") + reason;
 }
 
+// Why the bound says nothing of a comparison: a subject that knows nothing would keep it. "" when
+// it says something, or nobody can tell.
+std::string emptiness(const Criterion& criterion, const MetricValues& metrics) {
+  const MetricDefinition* metric = find_metric(criterion.metric);
+  if (criterion.bound != Criterion::Bound::kAtMost || metric == nullptr) return "";
+  const auto nothing = metrics.find(metric->of_nothing);
+  if (nothing == metrics.end()) return "";
+  const double limit = std::get<double>(criterion.limit), value = as_number(nothing->second);
+  if (!std::isfinite(value) || limit < value) return "";
+  return criterion.metric + " at most " + number_text(limit) +
+         " says nothing here: " + metric->of_nothing + " is " + number_text(value) +
+         ", so that constant rows would keep it";
+}
+
 struct Breakage {
   std::int64_t count = 0;
   std::string first;
@@ -192,6 +207,11 @@ Breakage find_breakage(const Spec& spec, const std::string& device,
         if (!measured->metrics.contains(metric)) {
           note(comparison, metric + ", which also_record lists, was not produced");
         }
+      }
+      for (const Criterion& criterion : spec.criteria) {
+        if (!applies(criterion, comparison.key)) continue;
+        if (const std::string why = emptiness(criterion, measured->metrics); !why.empty())
+          note(comparison, why);
       }
     }
   }
@@ -240,6 +260,29 @@ void decide_device(DeviceResult& device, const Spec& spec,
   }
   device.reason = incompleteness(device, criteria, comparisons);
   device.verdict = device.reason.empty() ? Verdict::kPass : Verdict::kNotRun;
+}
+
+bool is_for(const Scale& scale, const ComparisonKey& key) {
+  return scale.paths.empty() || std::ranges::find(scale.paths, key.path) != scale.paths.end();
+}
+
+// Why a comparison could hold although the two sides are not equal: nothing that judges it bounds
+// their difference where a fault would show. "" when something does, or its kind claims no
+// equality.
+std::string missing_scale(const Spec& spec, const ComparisonKey& key) {
+  std::string wanted;
+  for (const Scale& scale : spec.scales) {
+    if (!is_for(scale, key)) continue;
+    const bool bounded = std::ranges::any_of(spec.criteria, [&](const Criterion& one) {
+      return one.metric == scale.metric && one.sees_scale && applies(one, key);
+    });
+    if (bounded) return "";
+    wanted += (wanted.empty() ? "" : ", or ") + scale.metric + " no looser than " +
+              number_text(scale.loosest);
+  }
+  if (wanted.empty()) return "";
+  return "$.criteria: none bounds the difference of " + key_text(key) +
+         " where a fault would show: it needs " + wanted;
 }
 
 std::vector<DeviceResult> list_devices(std::span<const ComparisonResult> comparisons) {
@@ -331,6 +374,7 @@ std::string plan_problem(const Spec& spec, std::span<const ComparisonKey> plan) 
     const bool judged = std::any_of(spec.criteria.begin(), spec.criteria.end(),
                                     [&](const Criterion& one) { return applies(one, *key); });
     if (!judged) return "no criterion judges " + key_text(*key);
+    if (std::string missing = missing_scale(spec, *key); !missing.empty()) return missing;
   }
   for (const Criterion& criterion : spec.criteria) {
     const bool used = std::any_of(plan.begin(), plan.end(), [&](const ComparisonKey& key) {

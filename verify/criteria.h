@@ -5,7 +5,8 @@
 //   - Implicit: finite@1, where measured, must be true, and no measured metric may be NaN or
 //     infinite.
 //   - A device's verdict, the first that applies: fail (a criterion does not hold) · error (a
-//     comparison broke, or lacks a metric of also_record) · not_run (no comparison took place; or
+//     comparison broke, or lacks a metric of also_record, or has a bound that a subject without any
+//     knowledge would keep: MetricDefinition::of_nothing) · not_run (no comparison took place; or
 //     one is missing that needs something absent here; or a criterion had no comparison to judge) ·
 //     pass. Fail comes before error as exit code 1 comes before 4: what is known to be wrong is
 //     said first.

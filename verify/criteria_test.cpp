@@ -244,5 +244,34 @@ TEST(PlanProblem, APlanThatCannotBeJudged) {
               HasSubstr("no comparison is judged by m@1 when device is cuda"));
 }
 
+// The reference's rows span 0.2: a subject of constant rows would hold a bound of 0.1.
+TEST(Judge, ABoundThatConstantRowsWouldKeepIsNoPass) {
+  const auto verdict = [](double bound, double constant) {
+    return judged(at_most("max_abs_error@1", bound),
+                  {measured({{"max_abs_error@1", 0.0}, {"constant_error@1", constant}})});
+  };
+  EXPECT_EQ(verdict(0.09, 0.1).verdict, Verdict::kPass);
+  EXPECT_EQ(verdict(0.1, 0.1).verdict, Verdict::kError);
+  EXPECT_THAT(verdict(0.5, 0.1).reason, HasSubstr("max_abs_error@1 at most 0.5 says nothing here"));
+  EXPECT_EQ(verdict(0.0, 0.0).verdict, Verdict::kError);
+}
+
+TEST(PlanProblem, AClaimOfEqualityIsBoundedWhereAFaultShows) {
+  Spec spec = spec_of("EXP-1", {at_most("error@1", 1), equals("finite@1", true)});
+  spec.scales = {{"error@1", 1, {"full"}}, {"lists@1", 1, {"other"}}};
+  EXPECT_THAT(plan_problem(spec, std::vector{key("a")}),
+              HasSubstr("none bounds the difference of a, full, cpu, float32 where a fault would "
+                        "show: it needs error@1 no looser than 1"));
+  spec.criteria[0].sees_scale = true;  // as its reader says of a bound that is tight enough
+  EXPECT_EQ(plan_problem(spec, std::vector{key("a")}), "");
+  ComparisonKey other = key("b");
+  other.path = "other";
+  EXPECT_THAT(plan_problem(spec, std::vector{key("a"), other}),
+              HasSubstr("none bounds the difference of b, other"));
+  spec.criteria[0].when = {{"case", "a"}};
+  EXPECT_THAT(plan_problem(spec, std::vector{key("a"), key("b")}),
+              HasSubstr("none bounds the difference of b, full"));
+}
+
 }  // namespace
 }  // namespace octlm::verify

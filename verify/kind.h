@@ -130,6 +130,9 @@ struct Kind {
   // What it measures beside metric_definitions(). A criterion on a metric that is in neither list
   // is refused when the spec is read.
   std::vector<MetricDefinition> metrics = {};
+  // A spec of it bounds every comparison that it plans by one of these, or is refused. Empty: it
+  // claims no equality.
+  std::vector<Scale> scales = {};
   // Faults that must_catch may name (design.md section 6); empty when the kind takes none.
   std::vector<std::string> faults = {};
   // Which of model, reference, subject, cases and parameters it reads. Those are required; the

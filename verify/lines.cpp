@@ -28,6 +28,9 @@ class LineWriter {
   void unless_empty(const char* name, const T& value) {
     if (!value.empty()) json[name] = made(value);
   }
+  void unless_false(const char* name, bool value) {
+    if (value) json[name] = true;
+  }
   // What follows from the rest, and is not read.
   template <class T>
   void computed(const char* name, const T& value) {
@@ -90,6 +93,7 @@ class LineReader {
   void unless_empty(const char* name, T& value) {
     (*this)(name, value);
   }
+  void unless_false(const char* name, bool& value) { (*this)(name, value); }
   template <class T>
   void computed(const char* name, const T&) {
     names.push_back(name);
@@ -259,6 +263,7 @@ void describe(Fields& field, Of& criterion) {
   });
   place_on_device(field, criterion);
   field("implied", criterion.implied);
+  field.unless_false("sees_scale", criterion.sees_scale);
   field.unless_empty("when", criterion.when);
   field.unless_empty("derivation", criterion.derivation);
   field.unless_empty("note", criterion.note);
@@ -341,6 +346,7 @@ void describe(Fields& field, Of& experiment) {
   field.computed("comparisons", experiment.compared());
   field("planned", experiment.planned);
   field("criteria", experiment.judgement.criteria);
+  field.unless_empty("must_catch", experiment.must_catch);
   field("spec", experiment.spec_file);
   field("spec_sha256", experiment.spec_sha256);
   field.computed("attempt", attempt_of(experiment.trust));

@@ -54,7 +54,8 @@ struct CriterionResult {
   std::int64_t comparisons = 0;      // how many it judged
   // Not in the spec but always in force: a non-finite operand or metric fails.
   bool implied = false;
-  std::string note;  // why it does not hold, when the numbers alone do not say
+  bool sees_scale = false;  // as Criterion's; false in records from before it was known
+  std::string note;         // why it does not hold, when the numbers alone do not say
 };
 
 struct DeviceResult {
@@ -106,6 +107,7 @@ struct ExperimentResult {
   std::string id, title, kind, spec_file, spec_sha256;
   std::string model;  // the spec's model.id; "" when it names none
   Role role = Role::kParity;
+  std::vector<std::string> must_catch;  // planted faults that it claims to notice
   Trust trust;
   std::vector<ComparisonResult> comparisons;
   Judgement judgement;  // filled when the experiment is finished
@@ -113,6 +115,8 @@ struct ExperimentResult {
 
   std::int64_t planned = 0;
   std::int64_t compared() const;  // comparisons that took place
+  // It claims to notice planted faults, and nobody has shown that it does.
+  bool lacks_teeth() const { return !must_catch.empty() && trust.teeth == "not shown"; }
 };
 
 struct RunInfo {

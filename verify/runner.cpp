@@ -244,6 +244,7 @@ class ExperimentRun {
     result_.kind = item.spec.kind;
     result_.model = model_of(item.spec);
     result_.role = item.role;
+    result_.must_catch = item.spec.must_catch;
     result_.spec_file = std::move(spec_file);
     result_.spec_sha256 = item.spec.sha256;
     result_.trust = log.trust(item.spec);
@@ -465,6 +466,36 @@ Summary summarize(const RunResult& run, const std::vector<std::string>& require)
 RunItem read_item(Spec spec, std::span<const Kind> kinds) {
   const Kind& kind = find_kind(spec.kind, kinds, spec.file.string());
   auto experiment = kind.read(spec);
+  return {std::move(spec), std::move(experiment), kind.role};
+}
+
+namespace {
+
+// Are the kind's parts there, so that it can read them although something else is wrong?
+bool has_parts(const Spec& spec, const Kind& kind) {
+  return std::ranges::all_of(kind.parts, [&](const std::string& name) {
+    const auto part = spec.raw.find(name);
+    return part != spec.raw.end() && (name == "cases" ? part->is_array() : part->is_object());
+  });
+}
+
+}  // namespace
+
+RunItem read_item(const std::filesystem::path& file, std::span<const Kind> kinds) {
+  return read_item(formats::read_file(file), file, kinds);
+}
+
+RunItem read_item(std::string_view text, const std::filesystem::path& file,
+                  std::span<const Kind> kinds) {
+  auto [spec, findings] = parse_with_findings(text, file, kinds);
+  const Kind& kind = find_kind(spec.kind, kinds, file.string());
+  std::unique_ptr<Experiment> experiment;
+  if (has_parts(spec, kind)) findings.collect([&] { experiment = kind.read(spec); });
+  if (experiment && findings.empty()) {
+    const std::string problem = plan_problem(spec, experiment->comparisons());
+    if (!problem.empty()) findings.add(file.string() + ": " + problem);
+  }
+  findings.raise();
   return {std::move(spec), std::move(experiment), kind.role};
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "verify/kind.h"
@@ -44,6 +45,11 @@ struct RunItem {
 };
 // The spec, as its kind reads it. Throws formats::FormatError.
 RunItem read_item(Spec spec, std::span<const Kind> kinds);
+// The same from its file, with a plan that can be judged. Throws formats::FormatError with all that
+// is wrong in the envelope, in the kind's part and in the plan, a finding a line.
+RunItem read_item(const std::filesystem::path& file, std::span<const Kind> kinds);
+RunItem read_item(std::string_view text, const std::filesystem::path& file,
+                  std::span<const Kind> kinds);
 
 struct RunOptions {
   // The run's folder is reports/<UTC timestamp>-<n>, and reports/latest links to it ...

@@ -108,6 +108,64 @@ void check_type(const Criterion& criterion, const MetricDefinition& metric,
   }
 }
 
+// Why the bound says nothing of its metric; "" when it does. REQUIRES: check_type.
+std::string vacuity(const Criterion& criterion, const MetricDefinition& metric) {
+  using Better = MetricDefinition::Better;
+  using Bound = Criterion::Bound;
+  if (const bool* wanted = std::get_if<bool>(&criterion.limit)) {
+    return metric.better == Better::kTrue && !*wanted ? "claims the fault: use true" : "";
+  }
+  const double limit = std::get<double>(criterion.limit);
+  const bool lower = metric.better == Better::kLower;
+  const bool higher = metric.better == Better::kHigher;
+  const std::string range = metric.name + " is never ";
+  const std::string from = "below " + number_text(metric.lowest);
+  const std::string to = "above " + number_text(metric.greatest);
+  if (criterion.bound != Bound::kAtLeast && limit < metric.lowest) {
+    return "can never hold: " + range + from;
+  }
+  if (criterion.bound != Bound::kAtMost && limit > metric.greatest) {
+    return "can never hold: " + range + to;
+  }
+  switch (criterion.bound) {
+    case Bound::kAtMost:
+      if (higher)
+        return "bounds the good side: of " + metric.name + " more is better, use at_least";
+      if (limit >= metric.greatest) return "always holds: " + range + to;
+      break;
+    case Bound::kAtLeast:
+      if (lower) return "bounds the good side: of " + metric.name + " less is better, use at_most";
+      if (limit <= metric.lowest) return "always holds: " + range + from;
+      break;
+    case Bound::kEquals:
+      if (lower && limit != metric.lowest) {
+        return "fails what is better: of " + metric.name + " less is better, use at_most";
+      }
+      if (higher && limit != metric.greatest) {
+        return "fails what is better: of " + metric.name + " more is better, use at_least";
+      }
+      break;
+  }
+  return "";
+}
+
+void check_says_something(const Criterion& criterion, const MetricDefinition& metric,
+                          const formats::Reader& value) {
+  const std::string why = vacuity(criterion, metric);
+  if (why.empty()) return;
+  const char* bound = bound_name(criterion.bound);
+  const formats::Reader at(value.raw().at(bound), value.file(), value.path() + "." + bound);
+  at.fail(why);
+}
+
+bool within_scale(const Criterion& criterion, const MetricDefinition& metric, const Kind& kind) {
+  const auto scale = std::ranges::find(kind.scales, criterion.metric, &Scale::metric);
+  if (scale == kind.scales.end()) return false;
+  const double limit = std::get<double>(criterion.limit);
+  return metric.better == MetricDefinition::Better::kHigher ? limit >= scale->loosest
+                                                            : limit <= scale->loosest;
+}
+
 void read_params(formats::ObjectReader& members, Criterion& criterion,
                  const std::vector<std::string>& wanted) {
   const auto params = members.optional("params");
@@ -135,52 +193,73 @@ Criterion read_criterion(const formats::Reader& value, const Kind& kind) {
     if (!derivation && bounded && !equals) members.required("derivation");
   });
   if (!bounded) value.fail("has no bound: one of at_most, at_least and equals");
-  check_type(criterion, definition_of(criterion.metric, kind), value);
+  const MetricDefinition& definition = definition_of(criterion.metric, kind);
+  check_type(criterion, definition, value);
+  check_says_something(criterion, definition, value);
+  criterion.sees_scale = within_scale(criterion, definition, kind);
   return criterion;
+}
+
+void read_part(const formats::Reader& part, const std::string& name) {
+  if (name == "cases") {
+    (void)part.non_empty_array();
+  } else {
+    part.object([](formats::ObjectReader& all) { all.all(); });
+  }
 }
 
 void read_parts(formats::ObjectReader& members, const Kind& kind) {
   for (const std::string& name : kParts) {
-    const bool wanted = contains(kind.parts, name);
-    if (wanted) {
-      const formats::Reader part = members.required(name);
-      if (name == "cases") {
-        part.non_empty_array();
-      } else {
-        part.object([](formats::ObjectReader& all) { all.all(); });
-      }
-    } else if (const auto part = members.optional(name)) {
-      if (name != "parameters" || !part->raw().is_object() || !part->raw().empty()) {
-        part->fail("kind " + kind.name + " takes none: nobody would read it");
-      }
+    if (contains(kind.parts, name)) {
+      members.required(name, [&](const formats::Reader& part) { read_part(part, name); });
+      continue;
     }
+    members.optional(name, [&](const formats::Reader& part) {
+      if (name != "parameters" || !part.raw().is_object() || !part.raw().empty()) {
+        part.fail("kind " + kind.name + " takes none: nobody would read it");
+      }
+    });
   }
 }
 
-void read_envelope(Spec& spec, formats::ObjectReader& members, std::span<const Kind> kinds) {
+void read_identity(Spec& spec, formats::ObjectReader& members) {
   static const std::regex kId("[A-Z]{2,12}-[0-9]{1,9}");
-  const formats::Reader schema = members.required("schema");
-  if (schema.integer() != 1) schema.fail("this program reads schema 1");
-  const formats::Reader id = members.required("id");
-  spec.id = id.string();
-  if (!std::regex_match(spec.id, kId)) id.fail("expected an id like EXP-074");
-  spec.title = members.required("title").non_empty_string();
+  members.optional("$schema", [](const formats::Reader& schema) { (void)schema.string(); });
+  members.required("schema", [](const formats::Reader& schema) {
+    if (schema.integer() != 1) schema.fail("this program reads schema 1");
+  });
+  members.required("id", [&](const formats::Reader& id) {
+    spec.id = id.string();
+    if (!std::regex_match(spec.id, kId)) id.fail("expected an id like EXP-074");
+  });
+  members.required("tags", [&](const formats::Reader& tags) { spec.tags = read_tags(tags); });
+  const std::pair<const char*, std::string*> prose[] = {{"title", &spec.title},
+                                                        {"question", &spec.question},
+                                                        {"prediction", &spec.prediction},
+                                                        {"stop_rule", &spec.stop_rule}};
+  for (const auto& [key, text] : prose) {
+    members.required(key, [&](const formats::Reader& value) { *text = value.non_empty_string(); });
+  }
+}
+
+// The kind is needed for what follows it: without one, that is not read.
+void read_envelope(Spec& spec, formats::ObjectReader& members, std::span<const Kind> kinds) {
+  read_identity(spec, members);
   const formats::Reader kind_name = members.required("kind");
   spec.kind = kind_name.string();
   const Kind& kind = find_kind(spec.kind, kinds, kind_name.file() + ": " + kind_name.path());
-  spec.tags = read_tags(members.required("tags"));
-  spec.question = members.required("question").non_empty_string();
-  spec.prediction = members.required("prediction").non_empty_string();
-  for (const formats::Reader& criterion : members.required("criteria").non_empty_array()) {
-    spec.criteria.push_back(read_criterion(criterion, kind));
-  }
-  if (const auto list = members.optional("also_record")) {
-    spec.also_record = read_names(*list, known_metrics(kind));
-  }
-  if (const auto list = members.optional("must_catch")) {
-    spec.must_catch = read_names(*list, kind.faults);
-  }
-  spec.stop_rule = members.required("stop_rule").non_empty_string();
+  spec.scales = kind.scales;
+  members.required("criteria", [&](const formats::Reader& criteria) {
+    criteria.each_of_non_empty([&](const formats::Reader& criterion) {
+      spec.criteria.push_back(read_criterion(criterion, kind));
+    });
+  });
+  members.optional("also_record", [&](const formats::Reader& list) {
+    spec.also_record = read_names(list, known_metrics(kind));
+  });
+  members.optional("must_catch", [&](const formats::Reader& list) {
+    spec.must_catch = read_names(list, kind.faults);
+  });
   read_parts(members, kind);
 }
 
@@ -243,20 +322,33 @@ formats::Reader Spec::part(const std::string& name) const {
 
 bool Spec::has_tag(std::string_view tag) const { return contains(tags, tag); }
 
-Spec parse_spec(std::string_view text, const std::filesystem::path& file,
-                std::span<const Kind> kinds) {
-  Spec spec;
+ParsedSpec parse_with_findings(std::string_view text, const std::filesystem::path& file,
+                               std::span<const Kind> kinds) {
+  ParsedSpec parsed;
+  Spec& spec = parsed.spec;
   spec.file = file;
   spec.raw = formats::parse_strict(text, file.string());
-  formats::Reader(spec.raw, file.string()).object([&](formats::ObjectReader& members) {
-    read_envelope(spec, members, kinds);
+  const bool whole = parsed.findings.collect([&] {
+    formats::Reader(spec.raw, file.string()).object([&](formats::ObjectReader& members) {
+      read_envelope(spec, members, kinds);
+    });
   });
+  if (spec.kind.empty() || std::ranges::find(kinds, spec.kind, &Kind::name) == kinds.end())
+    parsed.findings.raise();
+  find_to_be_written(spec.raw, "$", spec.to_be_written);
+  if (!whole) return parsed;
   const Kind& kind = find_kind(spec.kind, kinds, file.string());
-  spec.file_sha256 = hash_files(spec, kind);
+  parsed.findings.collect([&] { spec.file_sha256 = hash_files(spec, kind); });
   spec.sha256 = formats::sha256(digest_input(spec, spec.file_sha256));
   spec.measurement_sha256 = formats::sha256(measurement_input(spec, spec.file_sha256));
-  find_to_be_written(spec.raw, "$", spec.to_be_written);
-  return spec;
+  return parsed;
+}
+
+Spec parse_spec(std::string_view text, const std::filesystem::path& file,
+                std::span<const Kind> kinds) {
+  ParsedSpec parsed = parse_with_findings(text, file, kinds);
+  parsed.findings.raise();
+  return std::move(parsed.spec);
 }
 
 Spec read_spec(const std::filesystem::path& file, std::span<const Kind> kinds) {
@@ -265,7 +357,7 @@ Spec read_spec(const std::filesystem::path& file, std::span<const Kind> kinds) {
 
 std::string digest_input(const Spec& spec, const std::map<std::string, std::string>& file_sha256) {
   nlohmann::json claim = spec.raw;
-  for (const char* prose : {"title", "question", "prediction"}) claim.erase(prose);
+  for (const char* prose : {"$schema", "title", "question", "prediction"}) claim.erase(prose);
   bool names_matter = false;
   for (nlohmann::json& criterion : claim["criteria"]) {
     criterion.erase("derivation");

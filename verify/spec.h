@@ -32,9 +32,19 @@ struct Criterion {
   Bound bound = Bound::kAtMost;
   std::variant<double, bool> limit = 0.0;  // a bool only for kEquals
   std::string derivation;                  // why this value; may be empty for kEquals
+  // One of the kind's scales, and no looser: a comparison that it judges and that holds is a match.
+  bool sees_scale = false;
 };
 
 const char* bound_name(Criterion::Bound bound);  // "at_most", "at_least", "equals"
+
+// A bound on a metric, in its own direction, at which what a claim of equality denies would still
+// show: no looser than this.
+struct Scale {
+  std::string metric;                   // one of the kind's, or of metric_definitions()
+  double loosest = 0;                   // of an error the greatest bound, of an agreement the least
+  std::vector<std::string> paths = {};  // of the comparisons that it is for; empty: of all
+};
 
 struct Spec {
   std::filesystem::path file;
@@ -47,6 +57,8 @@ struct Spec {
   std::string question;
   std::string prediction;
   std::vector<Criterion> criteria;
+  // The kind's, one of which must bound each comparison; empty: it claims no equality.
+  std::vector<Scale> scales;
   std::vector<std::string> also_record;
   std::vector<std::string> must_catch;
   std::string stop_rule;
@@ -74,6 +86,15 @@ struct Spec {
 Spec read_spec(const std::filesystem::path& file, std::span<const Kind> kinds);
 Spec parse_spec(std::string_view text, const std::filesystem::path& file,
                 std::span<const Kind> kinds);
+
+// The same, with what is wrong beside it in place of thrown: what could not be read of the envelope
+// is as it is by default. Throws formats::FormatError only when it is no JSON, or of no known kind.
+struct ParsedSpec {
+  Spec spec;
+  formats::Findings findings;
+};
+ParsedSpec parse_with_findings(std::string_view text, const std::filesystem::path& file,
+                               std::span<const Kind> kinds);
 
 // The kind called `name`. Throws formats::FormatError with the nearest name.
 const Kind& find_kind(std::string_view name, std::span<const Kind> kinds, const std::string& where);

@@ -91,7 +91,7 @@ TEST(SpecDigest, EverythingElseDoes) {
       {"/cases/0/token_ids/0", 7},
       {"/cases/0/text", "twice"},
       {"/criteria/0/at_most", 0.0010000000000000002},
-      {"/criteria/1/equals", false},
+      {"/criteria/1", {{"metric", "max_ulp@1"}, {"equals", 0}}},
       {"/criteria/0/when", {{"device", "cpu"}}},
       {"/also_record", nlohmann::json::array()},
       {"/must_catch/0", "stale_kv_slot"},
@@ -102,6 +102,43 @@ TEST(SpecDigest, EverythingElseDoes) {
     changed[nlohmann::json::json_pointer(path)] = value;
     EXPECT_NE(digest(changed), digest(base)) << path;
   }
+}
+
+// Where the schema is helps an editor, and says nothing of the claim.
+TEST(SpecDigest, TheSchemasPlaceDoesNot) {
+  nlohmann::json document = table()["base"];
+  const std::string before = digest(document);
+  document["$schema"] = "../../docs/spec.schema.json";
+  EXPECT_EQ(digest(document), before);
+}
+
+// A person mends a spec once, and not a fault at a time.
+TEST(Spec, EverythingThatIsWrongIsSaidAtOnce) {
+  nlohmann::json document = table()["base"];
+  document["id"] = "no id";
+  document["title"] = "";
+  document["must_cach"] = nlohmann::json::array();
+  document["criteria"][0]["at_most"] = "1e-3";
+  document["criteria"][1]["metrik"] = "x";
+  document["also_record"] = {"kl_maks@1"};
+  document["subject"] = 7;
+  const auto kinds = testing::envelope_kinds();
+  std::string said;
+  try {
+    (void)parse_spec(document.dump(), "f.json", kinds);
+  } catch (const formats::FormatError& error) {
+    said = error.what();
+  }
+  const std::vector<std::string> wanted = {
+      "f.json: $.id: expected an id like EXP-074",
+      "f.json: $.title: is empty",
+      "f.json: $.criteria[0].at_most: expected a number, found the string \"1e-3\"",
+      "f.json: $.criteria[1].metrik: unknown key; did you mean \"metric\"?",
+      "f.json: $.also_record[0]: \"kl_maks@1\" is not known; did you mean \"kl_max@1\"?",
+      "f.json: $.subject: expected an object, found 7",
+      "f.json: $.must_cach: unknown key; did you mean \"must_catch\"?"};
+  for (const std::string& line : wanted) EXPECT_THAT(said, ::testing::HasSubstr(line));
+  EXPECT_EQ(std::ranges::count(said, '\n') + 1, std::ssize(wanted)) << said;
 }
 
 TEST(SpecDigest, CaseNamesCountOnceACriterionRefersToThem) {

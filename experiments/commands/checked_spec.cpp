@@ -13,10 +13,8 @@ namespace octlm::experiments {
 namespace fs = std::filesystem;
 
 CheckedSpec checked_spec(const fs::path& file, const std::vector<verify::Kind>& kinds) {
-  auto [spec, experiment, role] = verify::read_item(verify::read_spec(file, kinds), kinds);
+  auto [spec, experiment, role] = verify::read_item(file, kinds);
   const auto plan = experiment->comparisons();
-  const std::string problem = verify::plan_problem(spec, plan);
-  if (!problem.empty()) throw formats::FormatError(file.string() + ": " + problem);
   return {std::move(spec), std::move(experiment), plan};
 }
 

@@ -6,6 +6,7 @@ of `octlm logits` are held against Transformers in this, another, process.
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -96,6 +97,75 @@ def test_a_spec_that_is_not_right_is_refused_in_one_line(change, says, write_spe
         message = one_line(octlm(*command), REFUSED)
         assert str(file) in message and says in message
     assert not (tmp_path / "out").exists()
+
+
+# What a broken engine would pass as well (an engine of zeros passed each of these, "matches", at an error of 8).
+@pytest.mark.parametrize("criteria, says", [
+    ([{"metric": "max_abs_error@1", "at_least": 0, "derivation": "d"}], "bounds the good side"),
+    ([{"metric": "top1_agreement@1", "at_least": 0, "derivation": "d"}], "always holds"),
+    ([{"metric": "kl_max@1", "at_least": -5, "derivation": "d"}], "bounds the good side"),
+    ([{"metric": "max_abs_error@1", "at_most": -0.001, "derivation": "d"}], "can never hold"),
+    ([{"metric": "max_abs_error@1", "at_most": 1e9, "derivation": "d"}], "no looser than 1"),
+    ([{"metric": "finite@1", "equals": True}], "where a fault would show"),
+    ([{"metric": "top1_agreement@1", "at_least": 1, "derivation": "d"}], "where a fault would show"),
+    ([{"metric": "max_abs_error@1", "at_most": 1e-3, "derivation": "d", "when": {"path": "full"}},
+      {"metric": "finite@1", "equals": True}], "five, cached:every"),
+])
+@pytest.mark.parametrize("command", ["check", "register", "run"])
+def test_a_criterion_that_says_nothing_is_refused(command, criteria, says, put_claim, project):
+    file = put_claim(criteria=criteria)
+    more = ["--prior-results", "none"] if command == "register" else []
+    assert says in one_line(octlm(command, file, *more), REFUSED)
+    assert not (project / "experiments" / "ledger.jsonl").exists() and not (project / "reports").exists()
+
+
+def test_a_bound_above_what_constant_rows_err_is_no_pass(tiny, claim, tmp_path):
+    """Allowed by the kind, and beyond what this checkpoint's logits span: only the run can tell."""
+    small = tmp_path / "small"
+    shutil.copytree(tiny, small)
+    tensors = load_file(small / "model.safetensors")
+    tensors["model.norm.weight"] *= 1e-3  # and so are the logits
+    save_file(tensors, small / "model.safetensors", metadata={"format": "pt"})
+    file = claim(criteria=[{"metric": "max_abs_error@1", "at_most": 0.5, "derivation": "d"}])
+    result = octlm("run", file, "--model", f"tiny={small}", "--out", tmp_path / "out")
+    assert result.returncode == ERROR
+    assert "says nothing here: constant_error@1 is" in result.stdout
+    assert octlm("run", file, "--model", f"tiny={tiny}", "--out", tmp_path / "out2").returncode == PASS
+
+
+def test_check_says_all_that_is_wrong_at_once(write_spec):
+    file = write_spec(id="nothing", title="", criteria=[{"metric": "max_abs_eror@1", "at_most": 1, "derivation": "d"}],
+                      model={"id": "tiny", "revison": ""}, cases=[{"name": "a", "token_ids": ["x"]}, {"name": "b"}])
+    result = octlm("check", file)
+    assert result.returncode == REFUSED and result.stdout == ""
+    said = [line.removeprefix("octlm: ") for line in result.stderr.splitlines()]
+    for place in ("$.id: ", "$.title: ", '$.criteria[0].metric: "max_abs_eror@1" is not known; did you mean '
+                  '"max_abs_error@1"?', '$.model.revison: unknown key; did you mean "revision"?',
+                  "$.cases[0].token_ids[0]: ", '$.cases[1]: the key "token_ids" is missing'):
+        assert any(line.startswith(f"{file}: {place}") for line in said), (place, said)
+    assert len(said) == 6, said
+    document = json.loads(octlm("check", file, "--json").stdout)
+    assert document["findings"] == said and document["exit_code"] == REFUSED
+
+
+def test_check_finds_what_a_run_could_not_do(tiny, write_spec, put_claim, project):
+    absent = octlm("check", write_spec())
+    assert absent.returncode == ERROR and "$.model: not here: no weights of tiny" in absent.stderr
+    assert octlm("check", write_spec(), "--model", f"tiny={tiny}").returncode == PASS
+    other = write_spec(model={"id": "tiny", "files": {"config.json": "sha256:" + "0" * 64}})
+    changed = octlm("check", other, "--model", f"tiny={tiny}")
+    assert changed.returncode == ERROR and "config.json: sha256 is" in changed.stderr
+    document = json.loads(octlm("check", other, "--model", f"tiny={tiny}", "--json").stdout)
+    assert document["exit_code"] == ERROR and len(document["findings"]) == 1
+    misnamed = put_claim().rename(project / "experiments" / "registered" / "EXP-951.json")
+    assert '"EXP-950" stands in a file that is called EXP-951.json' in one_line(octlm("check", misnamed), REFUSED)
+
+
+def test_the_place_of_the_schema_may_stand_in_a_spec(tiny, write_spec):
+    file = write_spec()
+    plain = octlm("check", file, "--model", f"tiny={tiny}").stdout
+    file.write_text(json.dumps({"$schema": "../../docs/spec.schema.json"} | spec()))
+    assert octlm("check", file, "--model", f"tiny={tiny}").stdout == plain, "no part of the claim"
 
 
 def test_a_spec_with_a_duplicate_key_is_refused(tmp_path):

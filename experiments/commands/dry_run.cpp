@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <ostream>
 
 #include "experiments/engines/checkpoint_store.h"
 #include "experiments/engines/local_environment.h"
@@ -42,7 +41,7 @@ double seconds_of(const Work::Pass& pass, double parameters) {
   return std::max(whole, reading(pass.calls)) + std::max(whole, reading(1));
 }
 
-void print_estimate(std::ostream& out, const Work& work, const fs::path& folder) {
+Estimate estimate_of(const Work& work, const fs::path& folder) {
   // At most: weights may have more than 16 bits.
   const double parameters = static_cast<double>(weight_bytes(folder)) / 2;
   double seconds = work.python ? kReferenceStart_s : 0;
@@ -54,12 +53,7 @@ void print_estimate(std::ostream& out, const Work& work, const fs::path& folder)
   // A pass adds its logits.
   const double bytes = (2 * work.stored + 4 * work.widened) * parameters +
                        4.0 * static_cast<double>(longest * stated_size(folder, "vocab_size")) + 5e8;
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "estimate: about %.0f s on the cpu here and %.1f GB of memory (rough: sizes times "
-                "a typical machine)\n",
-                std::max(1.0, seconds), bytes / 1e9);
-  out << text;
+  return {std::max(1.0, seconds), bytes};
 }
 
 // Why the cases' texts and chats cannot be what the spec says, with this checkpoint's tokenizer; ""
@@ -73,31 +67,45 @@ std::string problem_of_cases(std::vector<TokenCase> cases, const fs::path& folde
   }
 }
 
-void print_checkpoint(std::ostream& out, const ModelExperiment& experiment,
-                      const ModelPaths& models) {
-  const auto found = find_checkpoint(experiment.model(), models);
-  if (const auto* absent = std::get_if<verify::NotRun>(&found)) {
-    out << "checkpoint: " << absent->reason << '\n';
-    return;
-  }
-  const auto folder = std::get<CheckpointFolder>(found).path;
-  out << "checkpoint: " << folder.string() << '\n';
-  for (const std::string& mismatch : mismatched_files(folder, experiment.model()))
-    out << "checkpoint: " << mismatch << '\n';
-  const std::string problem = problem_of_cases(experiment.sequences(), folder);
-  if (!problem.empty()) out << "cases: " << problem << '\n';
-  if (weight_bytes(folder) > 0) print_estimate(out, experiment.work(), folder);
-}
-
 }  // namespace
 
-void print_dry_run(std::ostream& out, const CheckedSpec& checked, const ModelPaths& models) {
-  if (const auto* experiment = about_a_model(*checked.experiment)) {
-    print_checkpoint(out, *experiment, models);
+DryRun dry_run(const CheckedSpec& checked, const ModelPaths& models) {
+  DryRun found;
+  const auto* experiment = about_a_model(*checked.experiment);
+  if (experiment == nullptr) return found;
+  const auto place = find_checkpoint(experiment->model(), models);
+  if (const auto* absent = std::get_if<verify::NotRun>(&place)) {
+    found.absent = absent->reason;
+    return found;
   }
+  const fs::path folder = std::get<CheckpointFolder>(place).path;
+  found.checkpoint = folder;
+  found.findings = mismatched_files(folder, experiment->model());
+  const std::string problem = problem_of_cases(experiment->sequences(), folder);
+  if (!problem.empty()) found.findings.push_back(problem);
+  if (weight_bytes(folder) > 0) found.estimate = estimate_of(experiment->work(), folder);
+  return found;
+}
+
+std::string estimate_text(const Estimate& estimate) {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "about %.0f s on the cpu here and %.1f GB of memory (rough: sizes times a typical "
+                "machine)",
+                estimate.seconds, estimate.bytes / 1e9);
+  return text;
+}
+
+void require_claimable(const CheckedSpec& checked) {
+  const std::string file = checked.spec.file.string();
+  formats::Findings findings;
   for (const std::string& place : checked.spec.to_be_written) {
-    out << "to be written: " << place << '\n';
+    findings.add(file + ": " + place + ": is still to be written: it says " +
+                 std::string(verify::kToBeWritten));
   }
+  for (const std::string& finding : dry_run(checked, {}).findings)
+    findings.add(file + ": " + finding);
+  findings.raise();
 }
 
 }  // namespace octlm::experiments

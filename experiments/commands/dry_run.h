@@ -1,16 +1,38 @@
-// What a run of a spec would need and take here, without running it: for `octlm check`.
+// What a run of a checked spec would find on this machine, without running it.
 #pragma once
 
-#include <iosfwd>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/engines/checkpoint_store.h"
 
 namespace octlm::experiments {
 
-// Prints where the checkpoint is (or how to get it), the files of it that are others than the spec
-// names, what of the cases does not fit it, an estimate of time and memory, and the places that are
-// still to be written. Hashes the checkpoint's files; computes nothing.
-void print_dry_run(std::ostream& out, const CheckedSpec& checked, const ModelPaths& models);
+// Rough: sizes times a typical machine.
+struct Estimate {
+  double seconds = 0;
+  double bytes = 0;
+};
+
+struct DryRun {
+  std::optional<std::filesystem::path> checkpoint;  // its folder
+  std::string absent;                               // why there is none here, and what changes that
+  // What would make the run an error: a file that is another, a case that is not as the spec says.
+  std::vector<std::string> findings;
+  std::optional<Estimate> estimate;
+};
+
+// Hashes the checkpoint's files.
+DryRun dry_run(const CheckedSpec& checked, const ModelPaths& models);
+
+// "about 40 s on the cpu here and 1.2 GB of memory (rough: ...)"
+std::string estimate_text(const Estimate& estimate);
+
+// What `octlm check` finds in a spec that can be read: places that are still to be written, and the
+// findings of a dry run. A claim with any is not for the ledger: throws formats::FormatError.
+void require_claimable(const CheckedSpec& checked);
 
 }  // namespace octlm::experiments

@@ -1,5 +1,7 @@
 """The ledger as a user meets it: register, run, amend, publish, audit, through the program."""
 import json
+import os
+import pty
 import signal
 import subprocess
 import time
@@ -93,6 +95,48 @@ def test_a_narrowing_stays_and_a_loosening_does_not_count(claim, put_claim, run)
     assert octlm("amend", "EXP-950", "--reason", "back again").returncode == PASS
     assert run()[1]["label"] == "exploratory", "only a new id can be confirmed"
     assert audit()[0] == PASS, "all of it was said"
+
+
+def test_what_is_still_to_be_written_is_not_registered(put_claim, ledger):
+    file = put_claim(question="REPLACE: what?", cases=[{"name": "REPLACE: yours", "token_ids": [1]}])
+    result = octlm("register", "EXP-950", "--prior-results", "none")
+    assert result.returncode == REFUSED and not ledger.exists()
+    assert result.stderr.splitlines() == [
+        f"octlm: {file}: $.cases[0].name: is still to be written: it says REPLACE:",
+        f"octlm: {file}: $.question: is still to be written: it says REPLACE:"]
+
+
+def at_a_terminal(answer, *arguments):
+    """The program with a terminal on both sides; what it said there."""
+    ours, theirs = pty.openpty()
+    program = subprocess.Popen([PROGRAM, *map(str, arguments)], stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    os.write(ours, answer.encode())
+    said = b""
+    while True:
+        try:
+            said += os.read(ours, 4096)
+        except OSError:
+            break
+    os.close(ours)
+    return program.wait(), said.decode()
+
+
+def test_a_person_is_asked_before_a_loosening(claim, put_claim, ledger):
+    claim()
+    put_claim(criteria=bound(1e-2))
+    before = ledger.read_text()
+    code, said = at_a_terminal("n\n", "amend", "EXP-950", "--reason", "r")
+    assert code == REFUSED and "0.001 -> 0.01" in said and "[y/N]" in said
+    assert ledger.read_text() == before
+    code, said = at_a_terminal("y\n", "amend", "EXP-950", "--reason", "r")
+    assert code == PASS and ledger.read_text() != before
+    put_claim(criteria=bound(1e-3))
+    code, said = at_a_terminal("", "amend", "EXP-950", "--reason", "r")
+    assert code == PASS and "[y/N]" not in said, "a narrowing needs no answer"
+    put_claim(criteria=bound(1e-1))
+    code, said = at_a_terminal("", "amend", "EXP-950", "--reason", "r", "--yes")
+    assert code == PASS and "[y/N]" not in said
 
 
 def test_a_withdrawn_claim(claim, run):

@@ -88,6 +88,16 @@ void write_new(const fs::path& file, const std::string& text) {
   }
 }
 
+// Where an editor finds the schema, from the spec's folder; "" outside of the checkout.
+std::string schema_for(const fs::path& file) {
+  const fs::path root = this_project().root;
+  const fs::path inside = fs::absolute(file).lexically_normal().lexically_relative(root);
+  if (inside.empty() || *inside.begin() == "..") return "";
+  return (root / "docs" / "spec.schema.json")
+      .lexically_relative(fs::absolute(file).lexically_normal().parent_path())
+      .string();
+}
+
 int create(const NewArguments& arguments) {
   const auto kinds = all_kinds();
   const verify::Kind& kind = starting_kind(arguments.kind, kinds);
@@ -97,7 +107,7 @@ int create(const NewArguments& arguments) {
   const fs::path file = arguments.out.empty() ? standard : fs::path(arguments.out);
   if (fs::exists(file))
     throw std::invalid_argument(file.string() + ": is there already, and is not overwritten");
-  const std::string text = new_spec(kind, id, arguments.model).dump(2) + "\n";
+  const std::string text = new_spec(kind, id, arguments.model, schema_for(file)).dump(2) + "\n";
   (void)kind.read(verify::parse_spec(text, file, kinds));  // an id that is none is refused here
   write_new(file, text);
   std::cerr << "Wrote " << id << " to " << file.string()

@@ -4,6 +4,7 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/dry_run.h"
 #include "experiments/kinds/kinds.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
@@ -21,7 +22,11 @@ struct RegisterArguments {
 int register_specs(const RegisterArguments& arguments) {
   const auto kinds = all_kinds();
   std::vector<verify::Spec> specs;
-  for (const auto& spec : arguments.specs) specs.push_back(claimed_spec(spec, kinds).spec);
+  for (const auto& name : arguments.specs) {
+    CheckedSpec checked = claimed_spec(name, kinds);
+    require_claimable(checked);
+    specs.push_back(std::move(checked.spec));
+  }
   if (arguments.prior == "none" && !arguments.source.empty()) {
     throw std::invalid_argument("--source goes with --prior-results declared");
   }

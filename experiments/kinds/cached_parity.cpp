@@ -27,15 +27,13 @@ class CachedParity final : public ModelExperiment {
     reference::Split path;
   };
 
-  CachedParity(const verify::Spec& spec, const std::vector<std::string>& engines)
-      : model_(read_model(spec.part("model"))),
-        subject_(read_subject(spec.part("subject"), engines)) {
-    spec.part("parameters").object([&](ObjectReader& members) {
-      whole_.name = "parameters";
-      whole_.token_ids = read_token_ids(members.required("token_ids"));
-      if (const auto text = members.optional("text")) whole_.text = text->string();
-    });
-    read_cases(spec.part("cases"));
+  CachedParity(const verify::Spec& spec, const std::vector<std::string>& engines) {
+    formats::Findings findings;
+    findings.collect([&] { model_ = read_model(spec.part("model")); });
+    findings.collect([&] { subject_ = read_subject(spec.part("subject"), engines); });
+    const bool whole = findings.collect([&] { read_whole(spec.part("parameters")); });
+    if (whole) findings.collect([&] { read_cases(spec.part("cases")); });
+    findings.raise();
     for (const std::string& device : subject_.devices) {
       for (std::size_t i = 0; i < cases_.size(); ++i) {
         for (const reference::Split& path : subject_.paths) plan_.push_back({device, i, path});
@@ -67,18 +65,30 @@ class CachedParity final : public ModelExperiment {
   verify::Opened open_on(const std::string& device, const Environment& environment) const override;
 
  private:
+  void read_whole(const Reader& reader) {
+    reader.object([&](ObjectReader& members) {
+      whole_.name = "parameters";
+      members.required("token_ids",
+                       [&](const Reader& ids) { whole_.token_ids = read_token_ids(ids); });
+      members.optional("text", [&](const Reader& text) { whole_.text = text.string(); });
+    });
+  }
+
   void read_cases(const Reader& reader) {
     std::set<std::string> names;
-    for (const Reader& item : reader.non_empty_array()) {
+    reader.each_of_non_empty([&](const Reader& item) {
       item.object([&](ObjectReader& members) {
         LengthCase length_case;
-        const Reader name = members.required("name");
-        length_case.name = name.non_empty_string();
-        if (!names.insert(length_case.name).second) name.fail("another case has this name");
-        length_case.length = members.required("length").integer(1, std::ssize(whole_.token_ids));
+        members.required("name", [&](const Reader& name) {
+          length_case.name = name.non_empty_string();
+          if (!names.insert(length_case.name).second) name.fail("another case has this name");
+        });
+        members.required("length", [&](const Reader& length) {
+          length_case.length = length.integer(1, std::ssize(whole_.token_ids));
+        });
         cases_.push_back(length_case);
       });
-    }
+    });
   }
 
   ModelReference model_;
@@ -134,7 +144,6 @@ nlohmann::ordered_json start(const std::string& checkpoint) {
                    {{"name", "40 tokens"}, {"length", 40}}};
   spec["parameters"] = {{"token_ids", start_ids(40, vocab)}};
   start_parity_criteria(spec);
-  spec["must_catch"] = {"decode_position_plus_one", "stale_kv_slot"};
   return std::move(spec);
 }
 
@@ -144,6 +153,7 @@ verify::Kind cached_parity(const std::vector<std::string>& engines) {
   return {.name = "cached_parity",
           .summary = "every split of a prompt against one full pass of the same engine",
           .role = verify::Role::kSelf,
+          .scales = logit_scales(),
           .faults = fault_names(),
           .parts = {"model", "subject", "cases", "parameters"},
           .read =

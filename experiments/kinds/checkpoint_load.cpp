@@ -103,7 +103,6 @@ nlohmann::ordered_json start(const std::string& checkpoint) {
                       {{"metric", "parameters@1"}, {"equals", loaded.unique_parameters()}},
                       {{"metric", "files_match@1"}, {"equals", true}}};
   spec["also_record"] = Json::array();
-  spec["must_catch"] = Json::array();
   return std::move(spec);
 }
 
@@ -115,9 +114,12 @@ verify::Kind checkpoint_load() {
       .name = "checkpoint_load",
       .summary = "every tensor read once, with its name and shape, from the files the spec names",
       .role = verify::Role::kFile,
-      .metrics = {{"stored_tensors@1", "tensors in the checkpoint's files", "tensors"},
-                  {"stored_elements@1", "elements of all of them, duplicates counted", "elements"},
-                  {"parameters@1", "elements of the model, a tied head counted once", "elements"},
+      .metrics = {{"stored_tensors@1", "tensors in the checkpoint's files", "tensors",
+                   Metric::Type::kNumber, Metric::Better::kNeither},
+                  {"stored_elements@1", "elements of all of them, duplicates counted", "elements",
+                   Metric::Type::kNumber, Metric::Better::kNeither},
+                  {"parameters@1", "elements of the model, a tied head counted once", "elements",
+                   Metric::Type::kNumber, Metric::Better::kNeither},
                   {"files_match@1", "every file that the spec names has the sha256 it states", "",
                    Metric::Type::kBool, Metric::Better::kTrue}},
       .parts = {"model", "subject", "cases"},

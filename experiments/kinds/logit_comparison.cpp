@@ -146,6 +146,12 @@ std::optional<verify::NotRun> unsupported(const LogitSide& subject, const LogitS
   return reason ? reason : unsupported(reference);
 }
 
+const std::vector<verify::Scale>& logit_scales() {
+  static const std::vector<verify::Scale> scales = {
+      {"max_abs_error@1", 1}, {"max_ulp@1", 1e6}, {"rel_l2@1", 0.01}};
+  return scales;
+}
+
 verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& reference) {
   const auto reference_pass = reference.engine.start(reference.request);
   const auto subject_pass = subject.engine.start(subject.request);

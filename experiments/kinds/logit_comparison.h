@@ -19,6 +19,12 @@ struct LogitSide {
 // one position, or is not among its capabilities. nullopt when both can.
 std::optional<verify::NotRun> unsupported(const LogitSide& subject, const LogitSide& reference);
 
+// One of these bounds each comparison of logits. Two engines of which one is wrong differ at some
+// position by the size of the logits: their span is 29 to 42 on trained models and 5.7 on one of
+// random weights, and half of it is what a constant row errs. In float32 ulps, a factor of two is
+// 8.4 million. The relative L2 runs over all rows, so that one wrong row of n adds 1/sqrt(n).
+const std::vector<verify::Scale>& logit_scales();
+
 // Runs both sides in lock-step and measures every metric of verify/metrics/metrics.h over all
 // positions. The record holds the fields that docs/results.md lists for a `comparison` of logits:
 // subject, reference, positions, calls, worst, seconds, peak_bytes.

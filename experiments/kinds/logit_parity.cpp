@@ -19,11 +19,13 @@ class LogitParity final : public ModelExperiment {
     reference::Split path;
   };
 
-  LogitParity(const verify::Spec& spec, const std::vector<std::string>& engines)
-      : model_(read_model(spec.part("model"))),
-        reference_(read_reference(spec.part("reference"), engines)),
-        subject_(read_subject(spec.part("subject"), engines)),
-        cases_(read_token_cases(spec.part("cases"))) {
+  LogitParity(const verify::Spec& spec, const std::vector<std::string>& engines) {
+    formats::Findings findings;
+    findings.collect([&] { model_ = read_model(spec.part("model")); });
+    findings.collect([&] { reference_ = read_reference(spec.part("reference"), engines); });
+    findings.collect([&] { subject_ = read_subject(spec.part("subject"), engines); });
+    findings.collect([&] { cases_ = read_token_cases(spec.part("cases")); });
+    findings.raise();
     for (const std::string& device : subject_.devices) {
       for (std::size_t i = 0; i < cases_.size(); ++i) {
         for (const reference::Split& path : subject_.paths) plan_.push_back({device, i, path});
@@ -113,7 +115,6 @@ nlohmann::ordered_json start(const std::string& checkpoint) {
       {{"name", "REPLACE: another one, longer"}, {"token_ids", start_ids(40, vocab)}}};
   spec["parameters"] = nlohmann::ordered_json::object();
   start_parity_criteria(spec);
-  spec["must_catch"] = {"swap_k_v_proj", "rope_interleaved", "decode_position_plus_one"};
   return std::move(spec);
 }
 
@@ -123,6 +124,7 @@ verify::Kind logit_parity(const std::vector<std::string>& engines) {
   return {.name = "logit_parity",
           .summary = "every logit at every position against the reference, on every path",
           .role = verify::Role::kParity,
+          .scales = logit_scales(),
           .faults = fault_names(),
           .parts = {"model", "reference", "subject", "cases"},
           .read =

@@ -54,14 +54,18 @@ class NoiseFloor final : public ModelExperiment {
   };
 
   // The plan goes variant by variant, so that its engine is opened once.
-  NoiseFloor(const verify::Spec& spec, const std::vector<std::string>& engines)
-      : model_(read_model(spec.part("model"))),
-        reference_(read_reference(spec.part("reference"), engines)),
-        cases_(read_token_cases(spec.part("cases"))) {
-    spec.part("parameters").object([&](ObjectReader& members) {
-      devices_ = read_devices(members.required("devices"));
-      read_variants(members.required("variants"));
+  NoiseFloor(const verify::Spec& spec, const std::vector<std::string>& engines) {
+    formats::Findings findings;
+    findings.collect([&] { model_ = read_model(spec.part("model")); });
+    findings.collect([&] { reference_ = read_reference(spec.part("reference"), engines); });
+    findings.collect([&] { cases_ = read_token_cases(spec.part("cases")); });
+    findings.collect([&] {
+      spec.part("parameters").object([&](ObjectReader& members) {
+        members.required("devices", [&](const Reader& list) { devices_ = read_devices(list); });
+        members.required("variants", [&](const Reader& list) { read_variants(list); });
+      });
     });
+    findings.raise();
     for (const std::string& device : devices_) {
       for (std::size_t variant = 0; variant < variants_.size(); ++variant) {
         for (std::size_t i = 0; i < cases_.size(); ++i) plan_.push_back({device, variant, i});
@@ -221,7 +225,6 @@ nlohmann::ordered_json start(const std::string& checkpoint) {
                           variant("eager, token by token", "eager", "cached:every", 0),
                           variant("eager, one thread", "eager", "full", 1)}}};
   start_parity_criteria(spec);
-  spec["must_catch"] = Json::array();
   return std::move(spec);
 }
 
@@ -232,6 +235,7 @@ verify::Kind noise_floor(const std::vector<std::string>& engines) {
       .name = "noise_floor",
       .summary = "the reference against itself: other attention, other paths, other threads",
       .role = verify::Role::kNoiseFloor,
+      .scales = logit_scales(),
       .parts = {"model", "reference", "cases", "parameters"},
       .read = [engines](
                   const verify::Spec& spec) { return std::make_unique<NoiseFloor>(spec, engines); },

@@ -95,19 +95,20 @@ TokenCase read_token_case(ObjectReader& members, Prompts prompts) {
 ModelReference read_model(const Reader& reader) {
   ModelReference model;
   reader.object([&](ObjectReader& members) {
-    model.id = members.required("id").non_empty_string();
-    if (const auto revision = members.optional("revision")) {
-      model.revision = revision->string();
+    members.required("id", [&](const Reader& id) { model.id = id.non_empty_string(); });
+    members.optional("revision", [&](const Reader& revision) {
+      model.revision = revision.string();
       if (!is_hex(model.revision, 40))
-        revision->fail("expected a full commit: 40 lower-case hex digits");
-    } else if (model.id.find('/') != std::string::npos) {
-      members.fail("\"" + model.id +
-                   "\" is a hub id and needs its \"revision\": another day, other weights");
-    }
-    if (const auto files = members.optional("files")) {
-      files->object([&](ObjectReader& names) {
+        revision.fail("expected a full commit: 40 lower-case hex digits");
+    });
+    members.optional("files", [&](const Reader& files) {
+      files.object([&](ObjectReader& names) {
         for (const auto& [name, hash] : names.all()) model.files[name] = read_sha256(hash);
       });
+    });
+    if (!reader.raw().contains("revision") && model.id.find('/') != std::string::npos) {
+      members.fail("\"" + model.id +
+                   "\" is a hub id and needs its \"revision\": another day, other weights");
     }
   });
   return model;
@@ -126,10 +127,10 @@ reference::Split read_path(const Reader& reader) {
 SubjectPart read_subject(const Reader& reader, const std::vector<std::string>& engines) {
   SubjectPart subject;
   reader.object([&](ObjectReader& members) {
-    subject.engine = members.required("engine").one_of(engines);
-    subject.dtype = members.required("dtype").one_of(kDtypes);
-    subject.devices = read_devices(members.required("devices"));
-    subject.paths = read_paths(members.required("paths"));
+    members.required("engine", [&](const Reader& name) { subject.engine = name.one_of(engines); });
+    members.required("dtype", [&](const Reader& name) { subject.dtype = name.one_of(kDtypes); });
+    members.required("devices", [&](const Reader& list) { subject.devices = read_devices(list); });
+    members.required("paths", [&](const Reader& list) { subject.paths = read_paths(list); });
   });
   return subject;
 }
@@ -137,10 +138,14 @@ SubjectPart read_subject(const Reader& reader, const std::vector<std::string>& e
 ReferencePart read_reference(const Reader& reader, const std::vector<std::string>& engines) {
   ReferencePart reference;
   reader.object([&](ObjectReader& members) {
-    reference.engine = members.required("engine").one_of(engines);
-    reference.attention = members.required("attention").one_of({"eager", "sdpa"});
-    reference.dtype = members.required("dtype").one_of({"float32"});
-    reference.tf32 = members.required("tf32").boolean();
+    members.required("engine",
+                     [&](const Reader& name) { reference.engine = name.one_of(engines); });
+    members.required("attention", [&](const Reader& name) {
+      reference.attention = name.one_of({"eager", "sdpa"});
+    });
+    members.required("dtype",
+                     [&](const Reader& name) { reference.dtype = name.one_of({"float32"}); });
+    members.required("tf32", [&](const Reader& on) { reference.tf32 = on.boolean(); });
   });
   return reference;
 }
@@ -157,14 +162,14 @@ std::vector<std::int32_t> read_token_ids(const Reader& reader) {
 std::vector<TokenCase> read_token_cases(const Reader& reader, Prompts prompts) {
   std::vector<TokenCase> cases;
   std::set<std::string> names;
-  for (const Reader& item : reader.non_empty_array()) {
+  reader.each_of_non_empty([&](const Reader& item) {
     item.object([&](ObjectReader& members) {
       TokenCase token_case = read_token_case(members, prompts);
       if (!names.insert(token_case.name).second)
         members.required("name").fail("another case has this name");
       cases.push_back(std::move(token_case));
     });
-  }
+  });
   return cases;
 }
 

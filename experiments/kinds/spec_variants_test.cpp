@@ -23,7 +23,7 @@ TEST(SpecVariants, TheKindsReadThemAsTheTableSays) {
     const std::string text = table["base"].patch(variant["patch"]).dump();
     std::string refusal;
     try {
-      (void)verify::read_item(verify::parse_spec(text, "spec.json", kinds), kinds);
+      (void)verify::read_item(text, "spec.json", kinds);
     } catch (const formats::FormatError& error) {
       refusal = error.what();
     }

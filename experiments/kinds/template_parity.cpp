@@ -31,7 +31,6 @@ nlohmann::ordered_json start(const std::string& checkpoint) {
                       start_equal("ids_equal@1", "one other id is another prompt"),
                       {{"metric", "control_ids_from_text@1"}, {"equals", 0}}};
   spec["also_record"] = Json::array();
-  spec["must_catch"] = Json::array();
   return spec;
 }
 
@@ -43,6 +42,7 @@ verify::Kind template_parity() {
       .summary = "the rendered text of chats and its ids, against Transformers",
       .role = verify::Role::kParity,
       .metrics = chat_metrics(),
+      .scales = text_scales(),
       .parts = {"model", "reference", "subject", "cases"},
       .read =
           [](const verify::Spec& spec) { return make_text_parity(spec, read_chat_cases(spec)); },

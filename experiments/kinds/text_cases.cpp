@@ -70,7 +70,7 @@ using ReadCase = std::function<void(const Reader& item, ObjectReader& members, T
 std::vector<TextCase> read_cases(const verify::Spec& spec, const ReadCase& read) {
   std::vector<TextCase> cases;
   std::set<std::string> names;
-  for (const Reader& item : spec.part("cases").non_empty_array()) {
+  spec.part("cases").each_of_non_empty([&](const Reader& item) {
     item.object([&](ObjectReader& members) {
       TextCase text_case;
       const Reader name = members.required("name");
@@ -79,7 +79,7 @@ std::vector<TextCase> read_cases(const verify::Spec& spec, const ReadCase& read)
       read(item, members, text_case);
       cases.push_back(std::move(text_case));
     });
-  }
+  });
   return cases;
 }
 

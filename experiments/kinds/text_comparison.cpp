@@ -83,6 +83,12 @@ struct TextComparison::Seen {
   const TokenIds* ids = nullptr;         // the ids, where those were given
 };
 
+const std::vector<verify::Scale>& text_scales() {
+  static const std::vector<verify::Scale> scales = {{kIds, 1, {"literal", "native", "chat"}},
+                                                    {kText, 1, {"decode", "chat"}}};
+  return scales;
+}
+
 TextComparison::TextComparison(reference::TextEngine& subject, reference::TextEngine& reference)
     : subject_(subject), reference_(reference) {
   const TokenIds control = reference.control_ids();
@@ -91,6 +97,7 @@ TextComparison::TextComparison(reference::TextEngine& subject, reference::TextEn
 
 void TextComparison::encode(std::span<const std::string> texts, reference::TextMode mode,
                             const TokenIds& stated) {
+  noun_ = "texts";
   const auto subject = timed(subject_seconds_, [&] { return subject_.encode(texts, mode); });
   const auto reference = timed(reference_seconds_, [&] { return reference_.encode(texts, mode); });
   const bool literal = mode == reference::TextMode::kLiteral;
@@ -115,6 +122,7 @@ void TextComparison::encode(std::span<const std::string> texts, reference::TextM
 }
 
 void TextComparison::decode(std::span<const TokenIds> ids) {
+  noun_ = "lists of ids";
   std::vector<Seen> seen;
   for (const TokenIds& list : ids) {
     seen.push_back({given_++, nullptr, &list});
@@ -146,6 +154,7 @@ std::vector<std::string> TextComparison::compare_decoded(std::span<const TokenId
 
 void TextComparison::render(std::span<const std::string> chats, const std::string& stated_text,
                             const TokenIds& stated_ids) {
+  noun_ = "chats";
   const auto subject = timed(subject_seconds_, [&] { return subject_.render(chats); });
   const auto reference = timed(reference_seconds_, [&] { return reference_.render(chats); });
   for (std::size_t i = 0; i < chats.size(); ++i) {
@@ -180,6 +189,7 @@ verify::Measurement TextComparison::finish() {
       {"subject", side_json(subject_.description())},
       {"reference", side_json(reference_.description())},
       {"given", given_},
+      {"items", {{noun_, given_ - refused_by_both_}}},
       {"refused_by_both", refused_by_both_},
       {"origin_unknown", origin_unknown_},
       {"given_sha256", items_.hex()},

@@ -30,6 +30,8 @@
 namespace octlm::experiments {
 
 const std::vector<verify::MetricDefinition>& text_metrics();
+// Nothing about text is near: one of these bounds each comparison, at all of what was counted.
+const std::vector<verify::Scale>& text_scales();
 
 class TextComparison {
  public:
@@ -72,6 +74,7 @@ class TextComparison {
   verify::MetricValues metrics_;
   nlohmann::json differences_ = nlohmann::json::object();  // metric -> the first one
   formats::Sha256 items_, ids_;  // of what was given; of the subject's ids
+  const char* noun_ = "texts";   // what was given
   std::int64_t given_ = 0, refused_by_both_ = 0, origin_unknown_ = 0;
   double subject_seconds_ = 0, reference_seconds_ = 0;
 };

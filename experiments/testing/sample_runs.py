@@ -36,7 +36,7 @@ def criterion(metric, device, value, holds, where, at_most=None, **more):
     bound = {"equals": True} if at_most is None else {"at_most": at_most}
     used = value / at_most if at_most and isinstance(value, float) else None
     return {"metric": metric, "device": device, "value": value, "holds": holds, "used": used, "comparisons": 1,
-            "where": where, "implied": False, "derivation": "float32 rounding measures 1e-4; a mapping bug moves "
+            "where": where, "implied": False, "sees_scale": at_most is not None, "derivation": "float32 rounding measures 1e-4; a mapping bug moves "
             "logits by their range, 29 to 42"} | bound | more
 
 

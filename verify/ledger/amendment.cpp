@@ -166,7 +166,8 @@ void compare_specs(Differ& differ, const Json& before, const Json& after) {
     } else if (is_one_of(key, {"also_record", "must_catch"})) {
       differ.list(key, before, after, key);
     } else {
-      differ.member(key, before, after, key, is_one_of(key, {"title", "question", "prediction"}));
+      differ.member(key, before, after, key,
+                    is_one_of(key, {"$schema", "title", "question", "prediction"}));
     }
   }
 }

@@ -70,6 +70,7 @@ void merge(BlockSums& row, const BlockSums& block) {
   row.errors.squares += block.errors.squares;
   row.errors.reference2 += block.errors.reference2;
   row.errors.ulps = std::max(row.errors.ulps, block.errors.ulps);
+  row.errors.reference_min = std::min(row.errors.reference_min, block.errors.reference_min);
 
   const double subject = std::max(row.subject_max, block.subject_max);
   row.exponentials.subject = row.exponentials.subject * std::exp(row.subject_max - subject) +
@@ -203,7 +204,10 @@ const std::vector<MetricDefinition>& metric_definitions() {
   using Type = MetricDefinition::Type;
   using Better = MetricDefinition::Better;
   static const std::vector<MetricDefinition> definitions = {
-      {"max_abs_error@1", "largest |subject - reference|", kOwnUnit},
+      {.name = "max_abs_error@1",
+       .meaning = "largest |subject - reference|",
+       .unit = kOwnUnit,
+       .of_nothing = "constant_error@1"},
       {"mean_abs_error@1", "mean |subject - reference|", kOwnUnit},
       {"rel_l2@1", "||subject - reference|| / ||reference||, Euclidean, over all rows", "ratio"},
       {"max_ulp@1", "largest distance in float32 ulps", "ulps"},
@@ -213,11 +217,27 @@ const std::vector<MetricDefinition>& metric_definitions() {
       {"kl_p999@1", "99.9th percentile over the rows of that KL, nearest rank", "nats"},
       {"top1_agreement@1", "rows whose largest value stands in the same column", "rows",
        Type::kAgreement, Better::kHigher},
-      {"top5_overlap@1", "smallest share over the rows of the five largest columns in common",
-       "ratio", Type::kNumber, Better::kHigher},
-      {"top10_overlap@1", "smallest share over the rows of the ten largest columns in common",
-       "ratio", Type::kNumber, Better::kHigher},
+      {"top5_overlap@1",
+       "smallest share over the rows of the five largest columns in common",
+       "ratio",
+       Type::kNumber,
+       Better::kHigher,
+       {},
+       0,
+       1},
+      {"top10_overlap@1",
+       "smallest share over the rows of the ten largest columns in common",
+       "ratio",
+       Type::kNumber,
+       Better::kHigher,
+       {},
+       0,
+       1},
       {"finite@1", "no NaN and no infinity on either side", "", Type::kBool, Better::kTrue},
+      {"constant_error@1",
+       "the least max_abs_error@1 of any subject whose rows are constant: the reference's widest "
+       "row, halved",
+       kOwnUnit, Type::kNumber, Better::kNeither},
   };
   return definitions;
 }
@@ -276,6 +296,7 @@ struct RowComparison::State {
   double sum_error2 = 0;
   double sum_reference2 = 0;
   std::uint32_t ulps = 0;
+  double widest = 0;       // largest minus smallest value of a reference's row
   std::vector<double> kl;  // of every row: its quantiles need them all
   std::int64_t top1_agree = 0;
   double top5_overlap = 1;
@@ -378,6 +399,8 @@ void RowComparison::State::add_row(std::int64_t label, const Row& row, const flo
   sum_error2 += row.sums.errors.squares;
   sum_reference2 += row.sums.errors.reference2;
   ulps = std::max(ulps, row.sums.errors.ulps);
+  widest =
+      std::max(widest, row.sums.reference_max - static_cast<double>(row.sums.errors.reference_min));
   if (with_kl) kl.push_back(row.kl);
   if (row.subject.list[0].column == row.reference.list[0].column) ++top1_agree;
   top5_overlap = std::min(top5_overlap, overlap(row.subject, row.reference, 5));
@@ -450,6 +473,7 @@ MetricValues RowComparison::metrics() const {
       {"mean_abs_error@1", unless_bad(s.sum_error / values)},
       {"rel_l2@1", unless_bad(rel_l2)},
       {"max_ulp@1", unless_bad(static_cast<double>(s.ulps))},
+      {"constant_error@1", unless_bad(s.widest / 2)},
       {"top1_agreement@1", Agreement{s.finite ? s.top1_agree : 0, s.rows}},
       {"top5_overlap@1", unless_bad(s.top5_overlap)},
       {"top10_overlap@1", unless_bad(s.top10_overlap)},

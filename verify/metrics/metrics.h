@@ -12,12 +12,14 @@
 //   top1_agreement@1    rows whose largest value has the same column, of all rows
 //   top5_overlap@1, top10_overlap@1     smallest share over the rows of the k largest in common
 //   finite@1            every s and every r is finite
+//   constant_error@1    max over the rows of (max r - min r) / 2: what the best constant row errs
 // Of equal values the lowest column is the largest. When one s or r is not finite, finite@1 is
 // false, top1_agreement@1 is 0 of all rows, and every other metric is NaN: nothing that saw a NaN
 // can hold a bound. With no row at all there is no metric.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -35,7 +37,8 @@ inline constexpr const char* kOwnUnit = "values";
 
 struct MetricDefinition {
   enum class Type { kNumber, kBool, kAgreement };
-  enum class Better { kLower, kHigher, kTrue };
+  // kNeither: a count of what is there, which a spec states as it should be.
+  enum class Better { kLower, kHigher, kTrue, kNeither };
 
   std::string name;     // "max_abs_error@1"
   std::string meaning;  // one line
@@ -43,6 +46,12 @@ struct MetricDefinition {
   Type type = Type::kNumber;
   Better better = Better::kLower;
   std::vector<std::string> params = {};  // what a criterion's `params` must hold, exactly
+  // Of a number: the values that it can have. An agreement is a share: 0 to 1.
+  double lowest = 0;
+  double greatest = type == Type::kAgreement ? 1 : std::numeric_limits<double>::infinity();
+  // The metric that tells what this one would be of a subject that knows nothing: an upper bound
+  // at or above it says nothing of that comparison. "": none tells.
+  std::string of_nothing = {};
 };
 
 const std::vector<MetricDefinition>& metric_definitions();

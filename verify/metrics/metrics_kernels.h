@@ -22,6 +22,7 @@ struct ErrorSums {
   std::uint32_t ulps = 0;               // max distance in float32 ulps
   float subject_max[kBlockTiles] = {};  // of each tile
   float reference_max[kBlockTiles] = {};
+  float reference_min = 0;  // of the block
 };
 
 // With S, R the block's largest s and r.

@@ -15,6 +15,7 @@ namespace {
 struct Counts {
   std::int64_t made = 0, held = 0, broke = 0;
   std::int64_t counted = 0;           // held, in a pass that counts
+  std::int64_t in_scale = 0;          // held, and bounded where a fault would show
   std::int64_t planned = 0, all = 0;  // of every experiment, parity or not
   std::int64_t longest = 0;           // positions
   std::set<std::string> devices, dtypes, subjects;
@@ -25,6 +26,15 @@ bool is_counted_pass(const RunResult& run, const ExperimentResult& experiment,
   if (!counts(run, experiment)) return false;
   return std::ranges::any_of(experiment.judgement.devices, [&](const DeviceResult& one) {
     return one.device == device && one.verdict == Verdict::kPass;
+  });
+}
+
+// Does what judges it and holds bound it where a fault would show? Records from before this was
+// known do not say: then it is not claimed.
+bool is_bounded_in_scale(const ExperimentResult& experiment, const ComparisonResult& comparison) {
+  return std::ranges::any_of(experiment.judgement.criteria, [&](const CriterionResult& one) {
+    const auto held = judge_one(one, comparison);
+    return one.sees_scale && held && held->holds;
   });
 }
 
@@ -47,6 +57,7 @@ void count(const RunResult& run, const ExperimentResult& experiment, Counts& cou
     counts.broke += state == ComparisonState::kBroke;
     if (state == ComparisonState::kHeld) {
       counts.counted += is_counted_pass(run, experiment, comparison.key.device);
+      counts.in_scale += is_bounded_in_scale(experiment, comparison);
     }
     counts.devices.insert(comparison.key.device);
     counts.dtypes.insert(comparison.key.dtype);
@@ -58,12 +69,12 @@ void count(const RunResult& run, const ExperimentResult& experiment, Counts& cou
 
 Counts count(const RunResult& run) {
   Counts counts;
+  const Tally made = tally(run);
+  counts.planned = made.planned;
+  counts.all = made.made;
   for (const ExperimentResult& experiment : run.experiments) {
-    counts.planned += experiment.planned;
-    counts.all += experiment.compared();
     if (is_parity(experiment)) count(run, experiment, counts);
   }
-  counts.planned = std::max(counts.planned, run.info.planned);
   return counts;
 }
 
@@ -78,17 +89,34 @@ std::string plural(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-std::string ids_with(const RunResult& run, Verdict verdict) {
-  std::vector<std::string> ids;
-  for (const ExperimentResult& experiment : run.experiments) {
-    if (experiment.judgement.verdict == verdict) ids.push_back(experiment.id);
-  }
+std::string short_list(std::vector<std::string> ids) {
   if (ids.size() > 4) {
     const std::size_t more = ids.size() - 3;
     ids.resize(3);
     ids.push_back("and " + std::to_string(more) + " more");
   }
   return joined(ids);
+}
+
+template <class Wanted>
+std::string ids_of(const RunResult& run, const Wanted& wanted) {
+  std::vector<std::string> ids;
+  for (const ExperimentResult& experiment : run.experiments) {
+    if (wanted(experiment)) ids.push_back(experiment.id);
+  }
+  return short_list(std::move(ids));
+}
+
+std::string ids_with(const RunResult& run, Verdict verdict) {
+  return ids_of(run, [&](const auto& one) { return one.judgement.verdict == verdict; });
+}
+
+// A pass whose planted faults nobody has tried is said to be one.
+std::string teeth_text(const RunResult& run) {
+  const std::string ids = ids_of(run, [](const ExperimentResult& one) {
+    return one.judgement.verdict == Verdict::kPass && one.lacks_teeth();
+  });
+  return ids.empty() ? "" : " Teeth not shown: no planted fault was tried in " + ids + ".";
 }
 
 std::string subject_text(const Counts& counts) {
@@ -123,9 +151,10 @@ std::string ended_text(const RunResult& run, const Counts& counts) {
     return "Nothing was compared with a reference; " + plural(counts.all, "check") +
            " of other kinds " + (counts.all == 1 ? "was" : "were") + " made.";
   }
-  if (counts.counted == counts.made)
-    return subject_text(counts) + " matches " + reference + in + ".";
+  if (counts.counted == counts.made && counts.in_scale == counts.made)
+    return subject_text(counts) + " matches " + reference + in + "." + teeth_text(run);
   if (counts.held < counts.made) return within + "; the rest has no verdict.";
+  if (counts.counted == counts.made) return within + ".";
   return within + (counts.counted == 0 ? ", none of which counts."
                                        : ", of which " + std::to_string(counts.counted) +
                                              (counts.counted == 1 ? " counts." : " count."));

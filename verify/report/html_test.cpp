@@ -46,6 +46,24 @@ TEST(Sentence, MatchesWhenEveryComparisonHoldsAndCounts) {
   EXPECT_EQ(not_checked_in(green()), "cuda, 16 bits, beyond 200 tokens");
 }
 
+// A bound that a broken engine would keep as well is no ground for the word.
+TEST(Sentence, MatchesIsSaidOnlyOfABoundThatSeesScale) {
+  const RunResult run = run_of({experiment("EXP-1", {compared(key("story"), 8.07)}, 1e9)});
+  EXPECT_EQ(verdict(run),
+            "octlm 1a2b3c4 (cpu) differs from transformers 4.57.6 (live) by no more than its "
+            "bounds allow in 1 of 1 comparison.");
+}
+
+TEST(Sentence, TeethThatNobodyHasShownAreSaid) {
+  RunResult run = green();
+  run.experiments[0].must_catch = {"a_fault"};
+  EXPECT_EQ(verdict(run),
+            "octlm 1a2b3c4 (cpu) matches transformers 4.57.6 (live) in 2 of 2 comparisons. Teeth "
+            "not shown: no planted fault was tried in EXP-1.");
+  run.experiments[0].trust.teeth = "1 of 1";
+  EXPECT_THAT(verdict(run), Not(HasSubstr("eeth")));
+}
+
 TEST(Sentence, DoesNotMatchWhenOneFails) {
   const RunResult run =
       run_of({experiment("EXP-1", {compared(key("story"), 1e-4), compared(key("b"), 2e-3)})});

@@ -13,6 +13,7 @@
 #include "verify/report/text.h"
 #include "verify/testing/fake_experiment.h"
 #include "verify/testing/language_program.h"
+#include "verify/testing/sample_run.h"
 
 namespace octlm::verify {
 namespace {
@@ -315,6 +316,55 @@ TEST(Markdown, NotCheckedStandsBeforeTheTable) {
   EXPECT_LT(text.find("**Not checked**"), text.find("| experiment |"));
   EXPECT_THAT(text, HasSubstr("- EXP-1, cuda: 2 comparisons: no GPU"));
   EXPECT_THAT(text, HasSubstr("unregistered"));
+}
+
+TEST(Verdict, SaysThatTeethWereNotShown) {
+  ExperimentResult made = testing::experiment("EXP-1", {testing::compared(key("a"), 1e-4)});
+  EXPECT_EQ(verdict_text(made), "pass (cpu)");
+  made.must_catch = {"a_fault"};
+  EXPECT_EQ(verdict_text(made), "pass (cpu); teeth not shown");
+  made.trust.teeth = "1 of 1";
+  EXPECT_EQ(verdict_text(made), "pass (cpu)");
+  ExperimentResult failing = testing::experiment("EXP-1", {testing::compared(key("a"), 1)});
+  failing.must_catch = {"a_fault"};
+  EXPECT_EQ(verdict_text(failing), "fail (cpu)");
+}
+
+// Every comparison is counted once, and by what it is between.
+TEST(Tally, AddsUp) {
+  using testing::compared;
+  using testing::experiment;
+  ComparisonResult texts = compared(key("texts"), 1e-4);
+  std::get<Measurement>(texts.outcome).record["items"] = {{"texts", 1349870}};
+  ExperimentResult parity = experiment("EXP-1", {compared(key("a"), 1e-4), texts});
+  ExperimentResult control = experiment("EXP-2", {compared(key("a"), 0, "octlm")});
+  ExperimentResult self = experiment("EXP-3", {compared(key("a"), 1e-5, "octlm")});
+  self.role = Role::kSelf;
+  ExperimentResult floor = experiment("EXP-4", {compared(key("a"), 1e-5)});
+  floor.role = Role::kNoiseFloor;
+  ExperimentResult file = experiment("EXP-5", {compared(key("a"), 0)});
+  file.role = Role::kFile;
+  RunResult run = testing::run_of({parity, control, self, floor, file});
+  const Tally made = tally(run);
+  EXPECT_EQ(made.made, 6);
+  EXPECT_EQ(made.planned, 6);
+  EXPECT_EQ(tally_text(run, made),
+            "2 against transformers (1,349,870 texts), 1 of the reference against itself, 2 of "
+            "octlm against itself, 1 of files");
+  EXPECT_THAT(headline(run), HasSubstr("6 of 6 planned comparisons were made: 2 against"));
+}
+
+// What a killed run did not reach was planned all the same.
+TEST(Tally, WhatWasNotReachedWasPlanned) {
+  RunResult run =
+      testing::run_of({testing::experiment("EXP-1", {testing::compared(key("a"), 1e-4)})});
+  run.info.planned = 60;
+  run.ended = false;
+  run.summary = summarize(run, {});
+  EXPECT_THAT(headline(run), HasSubstr("1 of 60 planned comparisons were made"));
+  const std::string text = markdown_summary(run);
+  EXPECT_THAT(text, Not(HasSubstr("Everything that was planned was checked")));
+  EXPECT_THAT(text, HasSubstr("the run, 59 planned comparisons: it did not end"));
 }
 
 TEST(Markdown, FitsAStepSummary) {

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
+
+#include "verify/lenient_json.h"
+#include "verify/report/facts.h"
 
 namespace octlm::verify {
 namespace {
@@ -40,6 +44,64 @@ std::string plural(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+// 1349870 -> "1,349,870"
+std::string grouped(std::int64_t count) {
+  std::string text = std::to_string(count);
+  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+// An experiment between two engines that turn out to be one is a comparison of it with itself.
+Role role_of(const ExperimentResult& experiment) {
+  const bool same = experiment.role == Role::kParity && !is_parity(experiment);
+  return same ? Role::kSelf : experiment.role;
+}
+
+// The engines that one side of the experiments of a role had.
+std::string engines_of(const RunResult& run, Role role, const char* which) {
+  std::set<std::string> names;
+  for (const ExperimentResult& experiment : run.experiments) {
+    if (role_of(experiment) != role) continue;
+    for (const ComparisonResult& comparison : experiment.comparisons)
+      names.insert(side_of(comparison, which).engine);
+  }
+  names.erase("");
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " and ") + name;
+  return text;
+}
+
+std::string between(const RunResult& run, Role role) {
+  switch (role) {
+    case Role::kParity: {
+      const std::string reference = engines_of(run, role, "reference");
+      return " against " + (reference.empty() ? "a reference" : reference);
+    }
+    case Role::kSelf: {
+      const std::string subject = engines_of(run, role, "subject");
+      return " of " + (subject.empty() ? "the subject" : subject) + " against itself";
+    }
+    case Role::kNoiseFloor:
+      return " of the reference against itself";
+    case Role::kFile:
+      return " of files";
+  }
+  return "";
+}
+
+void add_items(std::map<std::string, std::int64_t>& items, const nlohmann::json& of) {
+  if (!of.is_object()) return;
+  for (const auto& [noun, count] : of.items()) items[noun] += integer_of(count).value_or(0);
+}
+
+std::string items_text(const std::map<std::string, std::int64_t>& items) {
+  std::string text;
+  for (const auto& [noun, count] : items)
+    text += (text.empty() ? " (" : ", ") + grouped(count) + " " + noun;
+  return text.empty() ? "" : text + ")";
+}
+
 }  // namespace
 
 std::string verdict_text(const ExperimentResult& experiment) {
@@ -48,6 +110,10 @@ std::string verdict_text(const ExperimentResult& experiment) {
     if (!text.empty()) text += " · ";
     text += std::string(verdict_words(device.verdict)) + " (" + device.device + ")";
   }
+  const bool passes = std::ranges::any_of(experiment.judgement.devices, [](const auto& device) {
+    return device.verdict == Verdict::kPass;
+  });
+  if (passes && experiment.lacks_teeth()) text += "; teeth not shown";
   return text.empty() ? verdict_words(experiment.judgement.verdict) : text;
 }
 
@@ -132,6 +198,13 @@ std::vector<NotChecked> not_checked(const RunResult& run) {
   for (const std::string& id : run.not_started) {
     list.push_back({id, "everything", "the run was interrupted before it"});
   }
+  std::int64_t known = 0;
+  for (const ExperimentResult& experiment : run.experiments) {
+    known += std::ssize(experiment.comparisons);
+  }
+  if (const std::int64_t lost = run.info.planned - known; lost > 0 && !run.ended) {
+    list.push_back({"the run", plural(lost, "planned comparison"), "it did not end"});
+  }
   return list;
 }
 
@@ -158,13 +231,40 @@ std::string headline(const RunResult& run) {
   add(summary.not_run, "not run");
   add(summary.pass, "pass");
   add(summary.uncounted, "pass that does not count");
-  std::int64_t planned = 0, compared = 0;
+  const Tally made = tally(run);
+  const std::string parts = tally_text(run, made);
+  return text + ". " + std::to_string(made.made) + " of " +
+         plural(made.planned, "planned comparison") + (made.planned == 1 ? " was" : " were") +
+         " made" + (parts.empty() ? "" : ": " + parts) + ".";
+}
+
+Tally tally(const RunResult& run) {
+  Tally tally;
   for (const ExperimentResult& experiment : run.experiments) {
-    planned += experiment.planned;
-    compared += experiment.compared();
+    tally.planned += experiment.planned;
+    if (experiment.compared() == 0) continue;
+    tally.made += experiment.compared();
+    const Role role = role_of(experiment);
+    tally.by_role[role] += experiment.compared();
+    if (role != Role::kParity) continue;
+    for (const ComparisonResult& comparison : experiment.comparisons) {
+      if (const Measurement* measured = comparison.measurement())
+        add_items(tally.items, member(measured->record, "items"));
+    }
   }
-  return text + ". " + std::to_string(compared) + " of " + plural(planned, "planned comparison") +
-         (planned == 1 ? " was made." : " were made.");
+  tally.planned = std::max(tally.planned, run.info.planned);
+  return tally;
+}
+
+std::string tally_text(const RunResult& run, const Tally& tally) {
+  std::string text;
+  for (const Role role : kRoles) {
+    const auto made = tally.by_role.find(role);
+    if (made == tally.by_role.end()) continue;
+    text += (text.empty() ? "" : ", ") + grouped(made->second) + between(run, role);
+    if (role == Role::kParity) text += items_text(tally.items);
+  }
+  return text;
 }
 
 }  // namespace octlm::verify

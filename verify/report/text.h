@@ -1,6 +1,8 @@
 // Phrases that more than one report uses. None is escaped: a report escapes what it shows.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +11,8 @@
 
 namespace octlm::verify {
 
-// "pass (host) · not run (device)"; "not run" when there is no device.
+// "pass (host) · not run (device)"; "not run" when there is no device. A pass that claims to notice
+// planted faults, and was not shown to, says so: "pass (host); teeth not shown".
 std::string verdict_text(const ExperimentResult& experiment);
 
 // The criterion to show when there is room for one: the first that does not hold, else the one that
@@ -38,7 +41,19 @@ struct NotChecked {
 };
 std::vector<NotChecked> not_checked(const RunResult& run);
 
-// "2 pass, 1 not run. 60 of 80 planned comparisons were made."
+// How many comparisons were made, by what they are between: the one count that every report shows.
+struct Tally {
+  std::int64_t planned = 0;  // of the whole run, and not only of what was reached
+  std::int64_t made = 0;
+  std::map<Role, std::int64_t> by_role = {};  // of `made`
+  // What parity compared that is smaller than a comparison, where its record says: "texts" -> 5000.
+  std::map<std::string, std::int64_t> items = {};
+};
+Tally tally(const RunResult& run);
+// "3 against an engine (5,000 texts), 2 of the subject against itself"; "" when none was made.
+std::string tally_text(const RunResult& run, const Tally& tally);
+
+// "2 pass, 1 not run. 60 of 80 planned comparisons were made: 58 against ..., 2 of ..."
 std::string headline(const RunResult& run);
 
 }  // namespace octlm::verify

@@ -85,7 +85,10 @@ inline Spec spec_of(const std::string& id, std::vector<Criterion> criteria) {
 
 // Kinds of the real names and parts whose own part nobody reads: for tests of the envelope.
 inline std::vector<Kind> envelope_kinds() {
-  const auto count = [](const char* name) { return MetricDefinition{name, "", ""}; };
+  using Metric = MetricDefinition;
+  const auto count = [](const char* name) {
+    return Metric{name, "", "", Metric::Type::kNumber, Metric::Better::kNeither};
+  };
   return {
       {.name = "checkpoint_load",
        .summary = "",
@@ -93,7 +96,7 @@ inline std::vector<Kind> envelope_kinds() {
        .metrics = {count("stored_tensors@1"),
                    count("stored_elements@1"),
                    count("parameters@1"),
-                   {"files_match@1", "", "", MetricDefinition::Type::kBool}},
+                   {"files_match@1", "", "", Metric::Type::kBool, Metric::Better::kTrue}},
        .parts = {"model", "subject", "cases"}},
       {.name = "logit_parity",
        .summary = "",

@@ -46,8 +46,9 @@ inline ExperimentResult experiment(const std::string& id, std::vector<Comparison
   if (!made.trust.counts()) made.trust.why = "as the ledger says";
   made.comparisons = std::move(comparisons);
   made.planned = std::ssize(made.comparisons);
-  made.judgement = judge(spec_of(id, {at_most("max_abs_error@1", bound), equals("finite@1", true)}),
-                         made.comparisons);
+  Criterion error = at_most("max_abs_error@1", bound);
+  error.sees_scale = bound <= 1;
+  made.judgement = judge(spec_of(id, {error, equals("finite@1", true)}), made.comparisons);
   for (const DeviceResult& device : made.judgement.devices) {
     made.trust.attempts[device.device] = {1, device.verdict == Verdict::kFail, 0, "i"};
   }
