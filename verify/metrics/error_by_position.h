@@ -1,6 +1,6 @@
 // How the error of a comparison is spread over its positions: small enough for its line of
-// results.jsonl, and exact where it counts. A page draws it, and reads from it whether a fault is at
-// the start, grows, or begins where the subject's first call ends.
+// results.jsonl, and exact where it counts. A page draws it, and reads from it whether a fault is
+// at the start, grows, or begins where the subject's first call ends.
 #pragma once
 
 #include <cstdint>

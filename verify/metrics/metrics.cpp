@@ -254,7 +254,7 @@ nlohmann::json place_json(const Place& place, const std::string& column_field) {
 
 namespace {
 
-// The lowest column whose |s - r| is `error`, the row's largest: only the block that has it is read.
+// The lowest column whose |s - r| is `error`, the row's largest. Only the block with it is read.
 std::int64_t column_of_error(std::span<const BlockSums> blocks, double error, const float* subject,
                              const float* reference) {
   const auto block =
