@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
   const char* const words[] = {word.c_str()};
   return verify::command_line(1, words);
 }
@@ -29,13 +29,13 @@ std::vector<std::string> texts(const Json& list) {
 // NAME='DIR WITH SPACES'
 std::string model_text(const std::string& model) {
   const std::size_t at = model.find('=');
-  if (at == std::string::npos) return quoted(model);
-  return quoted(model.substr(0, at)) + "=" + quoted(model.substr(at + 1));
+  if (at == std::string::npos) return shell_word(model);
+  return shell_word(model.substr(0, at)) + "=" + shell_word(model.substr(at + 1));
 }
 
 // A word that is a file's name and no option.
 std::string file_word(const std::string& file) {
-  return quoted(file.starts_with("-") ? "./" + file : file);
+  return shell_word(file.starts_with("-") ? "./" + file : file);
 }
 
 bool is_registered(const verify::Repeat& what) {
@@ -50,7 +50,7 @@ std::string selection(const verify::Repeat& what) {
     }
     return text;
   }
-  if (is_registered(what)) return " " + quoted(what.experiment);
+  if (is_registered(what)) return " " + shell_word(what.experiment);
   // Relative to the checkout, in which the command may not be typed.
   const std::filesystem::path file = checkout_root() / what.spec_file;
   return " " + file_word(file.string());
@@ -70,28 +70,28 @@ std::string repeat_text(const verify::Repeat& what) {
   }
   std::vector<std::string> devices = texts(verify::member(request, "devices"));
   if (!what.device.empty()) devices = {what.device};
-  for (const std::string& device : devices) command += " --device " + quoted(device);
+  for (const std::string& device : devices) command += " --device " + shell_word(device);
   const std::string subject = text("subject"), reference = text("reference");
   const bool foreign = !subject.empty() && subject != "octlm";
-  if (foreign) command += " --subject " + quoted(subject);
+  if (foreign) command += " --subject " + shell_word(subject);
   const auto timeout = verify::number_of(verify::member(request, "subject_timeout_s"));
   if (foreign && timeout && *timeout != 600) {
     command += " --subject-timeout " + Json(*timeout).dump();
   }
   if (!reference.empty() && reference != "transformers") {
-    command += " --reference " + quoted(reference);
+    command += " --reference " + shell_word(reference);
   }
   if (what.experiment.empty()) {
     std::string absent;
     for (const std::string& one : texts(verify::member(request, "require"))) {
       absent += (absent.empty() ? "" : ",") + one;
     }
-    if (!absent.empty()) command += " --require " + quoted(absent);
+    if (!absent.empty()) command += " --require " + shell_word(absent);
   }
   const std::string directory = text("directory");
   if (foreign && !directory.empty() && directory != checkout_root().string()) {
     const std::string launcher = (checkout_root() / "octlm").string();
-    return "cd " + file_word(directory) + " && " + quoted(launcher) +
+    return "cd " + file_word(directory) + " && " + shell_word(launcher) +
            command.substr(std::string("./octlm").size());
   }
   return command;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kMetric = "max_abs_error@1";  // what a line is drawn of
 constexpr std::size_t kLines = 60;                  // of a chart; those of the largest errors
-constexpr std::size_t kLinesOfPage = 1000;          // of all charts together
+constexpr std::size_t kLinesOfPage = 400;           // of all charts together
 constexpr double kHigh = 200, kBarsHigh = 84;       // of the two plots, in pixels
 
 // What a line of its own is drawn and labelled for.
@@ -113,7 +113,7 @@ std::optional<Chart> chart_of(const RunResult& run, const ExperimentResult& expe
   if (chart.lines.empty()) return std::nullopt;
   std::ranges::stable_sort(chart.lines, std::ranges::greater(), &Line::largest);
   const std::size_t share = kLinesOfPage / std::max<std::size_t>(1, run.experiments.size());
-  chart.drawn = std::min(chart.lines.size(), std::clamp<std::size_t>(share, 6, kLines));
+  chart.drawn = std::min(chart.lines.size(), std::clamp<std::size_t>(share, 4, kLines));
   chart.levels = levels_of(run, experiment);
   for (const Level& level : chart.levels) take(level.value);
   if (high == 0) low = high = 1e-6;  // nothing but zeros

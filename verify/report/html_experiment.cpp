@@ -217,8 +217,8 @@ std::vector<const ComparisonResult*> with_worst(const ExperimentResult& experime
 // Where each comparison is worst: the place, its text, both values. Folded.
 Markup worst_table(const RunResult& run, const ExperimentResult& experiment) {
   const Program& program = run.info.program;
-  const std::size_t share = 1500 / std::max<std::size_t>(1, run.experiments.size());
-  const auto shown = with_worst(experiment, std::clamp<std::size_t>(share, 10, 100));
+  const std::size_t share = 600 / std::max<std::size_t>(1, run.experiments.size());
+  const auto shown = with_worst(experiment, std::clamp<std::size_t>(share, 6, 100));
   if (shown.empty()) return "";
   Markup rows;
   for (const ComparisonResult* one : shown) rows += worst_row(program, *one);

@@ -150,10 +150,12 @@ TEST(Html, EveryExperimentHasAnAnchorAndIsLinkedToIt) {
   }
   EXPECT_THAT(text, HasSubstr("id=\"EXP-1\""));
   for (const std::string& part :
-       {html::coverage_section(run).text(), html::rulers_section(run).text(),
-        html::not_checked_section(run).text(), html::trust_table(run).text()}) {
+       {html::rulers_section(run).text(), html::not_checked_section(run).text(),
+        html::trust_table(run).text()}) {
     EXPECT_THAT(part, HasSubstr("<a href=\"#EXP-2\">"));
   }
+  EXPECT_THAT(html::coverage_section(run).text(), HasSubstr("<a href=\"#experiment-coverage\">✕"))
+      << "a cell leads to what is worst in it";
   EXPECT_THAT(html::failure_section(run).text(), HasSubstr("<a href=\"#experiment-coverage\">"));
 }
 
@@ -164,8 +166,10 @@ RunResult hostile_run(bool red) {
   const nlohmann::json entry = {{"position", 1}, {"token_id", 5}, {"token", kHostile}};
   const nlohmann::json top5 = {{{"token_id", 7}, {"value", 2.5}, {"text", kHostile}}};
   const auto measured = [&](double error) {
-    Measurement made{
-        {{kHostile, error}, {"finite@1", true}, {"another" + std::string(kHostile), 1.0}}};
+    Measurement made{{{kHostile, error},
+                      {"max_abs_error@1", error},
+                      {"finite@1", true},
+                      {"another" + std::string(kHostile), 1.0}}};
     made.record = {{"subject", {{"engine", kHostile}, {"version", kHostile}, {"source", kHostile}}},
                    {"reference", {{"engine", "r"}, {"version", kHostile}, {"source", kHostile}}},
                    {"model", kHostile},
@@ -229,7 +233,7 @@ TEST(Html, HostileTextIsText) {
     const std::string text = html_report(run, {PublishedRun{kHostile, changed}, true});
     EXPECT_EQ(formats::find_invalid_utf8(text), std::string::npos);
     for (const char* mark : {"<script", "<img", "\x1b", "\x01", "\xE2\x80\xAE", "</script>",
-                             "</style><", "onerror=alert(1)>\""}) {
+                             "</style><s", "onerror=alert(1)>\""}) {
       EXPECT_THAT(text, Not(HasSubstr(mark)));
       EXPECT_THAT(junit_xml(run), Not(HasSubstr(mark)));
     }
@@ -585,6 +589,7 @@ RunResult mixed() {
 
 TEST_F(ReadBack, EveryRenderingIsThatOfTheRun) {
   RunResult run = mixed();
+  run.info.folder = folder_.path();
   run.not_started = {"EXP-4"};
   run.interrupted_by = 2;
   run.summary = summarize(run, {});
