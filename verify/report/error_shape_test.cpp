@@ -58,6 +58,10 @@ TEST(ErrorShape, OneColumnOnly) {
   const auto wrong = [](std::int64_t) { return 0.5; };
   EXPECT_THAT(shape(20, wrong, 0, 345), ElementsAre("one token only (345)", "everywhere"));
   EXPECT_THAT(shape(20, wrong), ElementsAre("everywhere"));
+  ComparisonResult two = testing::compared(testing::key("a"), 1);
+  std::get<Measurement>(two.outcome).errors =
+      error_by_position(std::vector<RowError>{{0, 0.5, 345}, {1, 0.5, 346}});
+  EXPECT_THAT(error_shape(testing::language_program(), two, kBound), ElementsAre("everywhere"));
 }
 
 TEST(ErrorShape, GrowingWithPosition) {
@@ -65,6 +69,11 @@ TEST(ErrorShape, GrowingWithPosition) {
   EXPECT_THAT(shape(40, of), Contains("growing with position"));
   EXPECT_THAT(shape(40, [](std::int64_t row) { return 0.1 + 0.05 * static_cast<double>(row % 7); }),
               Not(Contains("growing with position")));
+}
+
+TEST(ErrorShape, ALittleMoreIsNoGrowth) {
+  EXPECT_THAT(shape(40, [](std::int64_t row) { return 0.1 + 0.01 * static_cast<double>(row); }),
+              ElementsAre("everywhere"));
 }
 
 TEST(ErrorShape, WithoutAnyOfTheseItSaysWhere) {

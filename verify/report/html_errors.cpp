@@ -185,13 +185,10 @@ Markup levels(const Chart& chart) {
   std::vector<std::pair<double, const Level*>> places;
   for (const Level& level : chart.levels) places.push_back({y_of(chart, level.value), &level});
   std::ranges::sort(places, {}, [](const auto& one) { return one.first; });
-  std::vector<double> labels;
-  for (const auto& [y, level] : places) {
-    labels.push_back(labels.empty() ? y : std::max(y, labels.back() + kApart));
-  }
-  for (std::size_t i = labels.size(); i-- > 0;) {  // back up from the lower edge
-    const double most = i + 1 < labels.size() ? labels[i + 1] - kApart : kHigh;
-    labels[i] = std::min(labels[i], most);
+  std::vector<double> labels(places.size());
+  for (std::size_t i = places.size(); i-- > 0;) {  // the lowest first
+    const double most = i + 1 < places.size() ? labels[i + 1] - kApart : kHigh;
+    labels[i] = std::min(places[i].first, most);
   }
   Markup text;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -420,7 +417,7 @@ Markup histogram_chart(const Chart& chart, const Histogram& histogram, const Mar
 
 Markup histogram_legend(const Histogram& histogram) {
   std::string text = "Of " + std::to_string(histogram.all) +
-                     " positions how many have an error of which size; a bar doubles it";
+                     " positions how many have an error of which size; each bar spans a doubling";
   if (histogram.equal > 0) text += "; exactly equal, not drawn: " + std::to_string(histogram.equal);
   if (histogram.not_finite > 0) {
     text += "; not finite, not drawn: " + std::to_string(histogram.not_finite);

@@ -66,7 +66,7 @@ background:repeating-linear-gradient(135deg,transparent 0 5px,var(--hatch) 5px 6
 .key{display:flex;flex-wrap:wrap;gap:2px 18px;margin:0 0 4px}
 .key i{font-style:normal;font-weight:700}
 .k-floor{color:var(--accent)}.k-measured,.k-bound{color:var(--ink)}
-.rule{display:grid;grid-template-columns:235px minmax(120px,1fr) 126px 52px 112px 112px;
+.rule{display:grid;grid-template-columns:235px minmax(120px,1fr) 126px 76px 112px 112px;
 gap:0 14px;align-items:center;font-size:12.5px}
 .rule .who{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .rule .num{text-align:right;white-space:nowrap}
@@ -112,7 +112,7 @@ a{color:inherit;text-decoration:underline dotted;text-underline-offset:2px}
 .grid .c a{display:block;text-decoration:none}a:focus-visible{outline:2px solid var(--accent)}
 .experiment:target{background:var(--soft)}
 .experiment:target::details-content{content-visibility:visible;block-size:auto}
-.chart{display:block;box-sizing:border-box;width:100%;max-width:1000px;overflow:visible;
+.chart{display:block;box-sizing:border-box;width:100%;overflow:visible;
 padding:20px 84px 24px 40px}
 .chart.lines{height:244px}.chart.bars{height:146px;padding-top:40px;padding-bottom:22px}
 .chart text{font-size:11px;fill:var(--quiet);font-variant-numeric:tabular-nums;white-space:pre}
