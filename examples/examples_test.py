@@ -1,5 +1,6 @@
 """The examples as a user runs them: an engine in numpy passes an experiment, its copy with one bug fails it."""
 import difflib
+import html
 import json
 import os
 import pathlib
@@ -95,6 +96,42 @@ def test_the_one_with_a_bug_fails(recording, tmp_path):
     assert comparisons[0]["worst"]["position"] > 0, "nothing is rotated at position 0"
     # Attention to equal values gives that value, whatever the scores: there is rounding alone, worst anywhere.
     assert comparisons[1]["metrics"]["max_abs_error@1"] < 1e-3
+
+
+def test_the_commands_on_the_page_show_the_same_verdict_when_pasted(recording, checkpoint, project, tmp_path):
+    """As printed, into a shell, in the checkout: spec, --model in a folder with spaces, --subject, --reference; and no --out."""
+    weights = tmp_path / "weights of mine"
+    weights.symlink_to(checkpoint)
+    out = tmp_path / "out"
+    run(recording, engine("numpy_engine_with_a_bug"), out, "--model", f"qwen3-mini-synthetic={weights}", code=FAIL)
+    root = pathlib.Path(os.environ["OCTLM_ROOT"])
+    (root / "octlm").write_text(f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
+    (root / "octlm").chmod(0o755)
+    page = html.unescape((out / "report.html").read_text())
+    panel, whole = (re.search(pattern, page).group(1) for pattern in (
+        r"<dt>command</dt><dd><code>(.*?)</code>", r"<pre><code>(.*?)</code></pre>"))
+    summary = re.search(r"```sh\n(.*?)\n```", (out / "summary.md").read_text()).group(1)
+    junit = re.search(r"to repeat: (.*)", html.unescape((out / "junit.xml").read_text())).group(1)
+    assert summary == whole and junit.startswith(panel)
+    for command in {panel, whole}:
+        assert "--out" not in command and f"--model qwen3-mini-synthetic='{weights}'" in command
+        done = subprocess.run(["sh", "-c", command], cwd=root, capture_output=True, text=True, timeout=300,
+                              env=os.environ | {"OCTLM_VENV_PYTHON": "/no/such/python"})
+        assert done.returncode == FAIL, command + done.stdout + done.stderr
+        again, = lines(root / "reports" / "latest", "experiment")
+        first, = lines(out, "experiment")
+        assert again["devices"] == first["devices"] == {"cpu": "fail"}
+        assert [one["value"] for one in again["criteria"]] == [one["value"] for one in first["criteria"]]
+
+
+def test_the_page_says_what_the_bug_looks_like(recording, tmp_path):
+    """Nothing is rotated at position 0, so that is right; the record's series says so."""
+    run(recording, engine("numpy_engine_with_a_bug"), tmp_path / "out", code=FAIL)
+    series = lines(tmp_path / "out", "comparison")[0]["error_by_position"]
+    assert series["first"] == list(range(12)) and series["max_abs_error"][0] < 1e-4 < max(series["max_abs_error"])
+    assert sum(n for _, n in series["powers_of_two"]) + series["equal"] + series["not_finite"] == series["positions"] == 12
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<dd>position 0 right, the rest wrong" in page, re.search(r"where it is wrong</dt><dd>[^<]*", page).group()
 
 
 def test_the_two_differ_in_the_bug_alone():

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "formats/error.h"
+#include "verify/metrics/error_by_position.h"
 #include "verify/metrics/metric_value.h"
 #include "verify/metrics/metrics.h"
 #include "verify/spec.h"
@@ -57,6 +58,7 @@ struct Measurement {
   MetricValues metrics;
   nlohmann::json record = nlohmann::json::object();
   std::vector<FurtherLine> lines = {};
+  ErrorByPosition errors = {};  // empty when the kind compares no rows
 };
 
 // A comparison that did not take place, and why. Never a pass.

@@ -55,6 +55,10 @@ class LineWriter {
   static Json made(Verdict value) { return verdict_name(value); }
   static Json made(Role value) { return role_name(value); }
   static Json made(const MetricValue& value) { return metric_json(value); }
+  template <class A, class B>
+  static Json made(const std::pair<A, B>& value) {
+    return Json::array({made(value.first), made(value.second)});
+  }
   template <class T>
   static Json made(const std::optional<T>& value) {
     return value ? made(*value) : Json(nullptr);
@@ -146,9 +150,16 @@ class LineReader {
     if (from.is_string()) to = string_of(from);
   }
   static void take(const Json& from, std::optional<bool>& to) { to = bool_of(from); }
+  static void take(const Json& from, std::optional<std::int64_t>& to) { to = integer_of(from); }
   static void take(const Json& from, std::optional<double>& to) { to = number_of(from); }
   static void take(const Json& from, std::optional<MetricValue>& to) {
     if (!from.is_null()) take(from, to.emplace());
+  }
+  template <class A, class B>
+  static void take(const Json& from, std::pair<A, B>& to) {
+    if (!from.is_array() || from.size() != 2) return;
+    take(from[0], to.first);
+    take(from[1], to.second);
   }
   template <class T>
   static void take(const Json& from, std::vector<T>& to) {
@@ -205,6 +216,25 @@ void describe_key(Fields& field, Id& experiment, Key& key) {
   field("path", key.path);
   field("device", key.device);
   field("dtype", key.dtype);
+}
+
+template <class Fields, Is<ErrorByPosition> Of>
+void describe(Fields& field, Of& errors) {
+  field("positions", errors.rows);
+  field("last", errors.last);
+  field("first", errors.first);
+  field("max_abs_error", errors.max_abs_error);
+  field.unless_empty("lone_column", errors.lone_column);
+  field("powers_of_two", errors.powers_of_two);
+  field("equal", errors.equal);
+  field("not_finite", errors.not_finite);
+}
+
+// What the framework itself writes of a comparison; the rest of its line is the kind's.
+template <class Fields, Is<Measurement> Of>
+void describe_measured(Fields& field, Of& measured) {
+  field("metrics", measured.metrics);
+  field.unless_empty("error_by_position", measured.errors);
 }
 
 // What stands in a `not_compared` line beside the key.
@@ -392,6 +422,15 @@ T read(const Json& line) {
   return value;
 }
 
+// A series that a run could have written: what else stands there is taken as absent.
+bool fits_together(const ErrorByPosition& errors) {
+  const std::size_t bins = errors.first.size();
+  return bins <= ErrorByPosition::kBins && errors.max_abs_error.size() == bins &&
+         (errors.lone_column.empty() || errors.lone_column.size() == bins) &&
+         std::ranges::is_sorted(errors.first) &&
+         (bins == 0 || (errors.first.front() >= 0 && errors.last >= errors.first.back()));
+}
+
 Absent absent_of(const ComparisonResult& result) {
   if (const NotRun* not_run = result.not_run()) {
     return {Verdict::kNotRun, not_run->reason, not_run->needs};
@@ -423,7 +462,7 @@ Json comparison_line(const ExperimentResult& experiment, const ComparisonResult&
     describe(writer, absent);
     return std::move(writer.json);
   }
-  writer("metrics", measured->metrics);
+  describe_measured(writer, *measured);
   // The kind's fields do not replace ours.
   for (const auto& [name, value] : measured->record.items()) {
     if (!writer.json.contains(name)) writer.json[name] = value;
@@ -438,7 +477,8 @@ ComparisonResult comparison_from(const Json& line) {
   describe_key(reader, experiment, result.key);
   if (string_of(member(line, "type")) == "comparison") {
     Measurement measurement;
-    reader("metrics", measurement.metrics);
+    describe_measured(reader, measurement);
+    if (!fits_together(measurement.errors)) measurement.errors = {};
     measurement.record = line;
     measurement.record.erase("type");
     for (const std::string& name : reader.names) measurement.record.erase(name);

@@ -96,6 +96,41 @@ TEST(Lines, AMixedRunIsWrittenAgainByteForByte) {
   EXPECT_EQ(lines[4]["role"], "self");
 }
 
+TEST(Lines, TheErrorByPositionIsReadAsItWasWritten) {
+  ComparisonResult result = compared(key("a"), 2e-3);
+  auto& errors = std::get<Measurement>(result.outcome).errors;
+  errors = {.rows = 6,
+            .last = 9,
+            .first = {0, 4, 8},
+            .max_abs_error = {1e-5, std::nan(""), 0.1},
+            .lone_column = {std::nullopt, std::nullopt, 7},
+            .powers_of_two = {{-17, 3}, {-4, 1}},
+            .equal = 1,
+            .not_finite = 1};
+  const ExperimentResult one = experiment("EXP-1", {result});
+  nlohmann::json line =
+      nlohmann::json::parse(json_line("comparison", comparison_line(one, result)));
+  const auto& written = line["error_by_position"];
+  EXPECT_EQ(written["positions"], 6);
+  EXPECT_EQ(written["first"], (nlohmann::json{0, 4, 8}));
+  EXPECT_EQ(written["max_abs_error"], (nlohmann::json{1e-5, "nan", 0.1}));
+  EXPECT_EQ(written["lone_column"], (nlohmann::json{nullptr, nullptr, 7}));
+  EXPECT_EQ(written["powers_of_two"], (nlohmann::json{{-17, 3}, {-4, 1}}));
+  const ComparisonResult back = comparison_from(line);
+  EXPECT_EQ(comparison_line(one, back), comparison_line(one, result));
+  EXPECT_FALSE(back.measurement()->record.contains("error_by_position"));
+  EXPECT_EQ(back.measurement()->errors.powers_of_two, errors.powers_of_two);
+  // What no run writes, and what was not written yet, is taken as absent.
+  for (const char* strange : {R"("x")", R"({"first": [3, 1], "max_abs_error": [1, 2], "last": 9})",
+                              R"({"first": [1], "max_abs_error": [], "last": 9})",
+                              R"({"first": [1, 2], "max_abs_error": [1, 2], "last": 0})"}) {
+    line["error_by_position"] = nlohmann::json::parse(strange);
+    EXPECT_TRUE(comparison_from(line).measurement()->errors.empty()) << strange;
+  }
+  line.erase("error_by_position");
+  EXPECT_TRUE(comparison_from(line).measurement()->errors.empty());
+}
+
 // Records from before the role was written: the program says which kinds were no parity.
 TEST(Lines, ARoleThatIsNotThereIsThatOfTheKind) {
   const testing::TemporaryFolder folder;

@@ -4,7 +4,9 @@
 // checked what was planned and not made, nothing else.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -27,10 +29,19 @@ struct Phases {
   std::string later = "a call for later ones";  // a later call of several
 };
 
+// What a page offers to be run again.
+struct Repeat {
+  nlohmann::json request;                       // RunInfo::request of the run
+  std::string experiment = {}, spec_file = {};  // one of its experiments; "": all it selected
+  std::string device = {};                      // on this one alone; "": as in the run
+};
+
 struct Program {
   std::string name = "verify";  // in titles, and as the package of junit.xml
   // What a person types before `run ...`; "": pages offer no command but that of the run itself.
   std::string launcher = {};
+  // The complete command for it, quoted for a shell. Empty: `launcher` with the id and the device.
+  std::function<std::string(const Repeat&)> repeat = {};
 
   // What a reader expects to see covered, in the order in which it is shown.
   std::vector<std::string> devices = {};

@@ -1,5 +1,7 @@
 #include "experiments/commands/octlm_program.h"
 
+#include "experiments/commands/repeat_command.h"
+
 namespace octlm::experiments {
 
 const verify::Program& octlm_program() {
@@ -7,6 +9,7 @@ const verify::Program& octlm_program() {
   static const verify::Program program = {
       .name = "octlm",
       .launcher = "./octlm",
+      .repeat = repeat_text,
       .devices = {"cpu", "cuda"},
       .precisions = {{"float32", {"float32"}, false}, {"16 bits", {"bfloat16", "float16"}}},
       .paths = {"full", "cached:half", "cached:every", "chunked"},

@@ -166,12 +166,47 @@ def test_junit_says_not_run_failed_and_uncounted(sample):
     assert {tag for suite in suites(sample("not_run", "a")) for tag in outcomes(suite)} == {"skipped"}
     assert {tag for suite in suites(sample("exploratory", "b")) for tag in outcomes(suite)} == {"skipped"}
     red = {suite.get("name"): outcomes(suite) for suite in suites(sample("red", "c"))}
-    assert red["EXP-102"].count("failure") == 6 and red["EXP-102"].count("passed") == 15
-    assert red["EXP-101"] == ["error", "error"]
+    assert red["EXP-102"].count("failure") == 1 and red["EXP-102"].count("passed") == 15
+    assert red["EXP-101"] == ["skipped", "error"]
     green = {suite.get("name"): set(outcomes(suite)) for suite in suites(sample("green", "d"))}
     assert green["EXP-101"] == {"passed", "skipped"} and green["EXP-074"] == {"skipped"}
     killed = {suite.get("name"): outcomes(suite) for suite in suites(sample("killed", "e"))}
     assert killed["the run"] == ["error"] and "passed" not in killed["EXP-103"]
+
+
+def test_a_failure_in_junit_is_told_once_and_whole(sample):
+    root = suites(sample("red"))
+    assert root.get("failures") == "2" and root.get("errors") == "1", "as many as experiments"
+    suite = next(suite for suite in root if suite.get("name") == "EXP-102")
+    failure = next(suite.iter("failure"))
+    lines = failure.text.split("\n")
+    assert "fails in story, cached:every, cpu, float32: max_abs_error@1 3.7 not <= 1.000e-03" in lines
+    assert '  largest difference at position 29, token 2775 " mat": subject 12.3456789, reference 12.3457891' in lines
+    assert "engine: octlm 0.1.0" in lines and "to repeat: ./octlm run EXP-102 --device cpu" in lines
+    assert {one.get("name"): one.get("value") for one in suite.iter("property")}["subject"] == "octlm 0.1.0"
+
+
+def test_the_index_holds_every_run_and_lists_what_is_damaged(sample, project, monkeypatch):
+    reports = project / "reports"
+    sample_runs.green(reports / "published" / "one")
+    sample_runs.red(reports / "two")
+    (reports / "broken").mkdir()
+    (reports / "broken" / "results.jsonl").write_text("no json\n")
+    (reports / "latest").symlink_to("two")
+    monkeypatch.setenv("OCTLM_VENV_PYTHON", "/nonexistent/python")
+    for arguments in (["--index"], ["--index", reports], [f"--index={reports}"]):
+        (reports / "index.html").unlink(missing_ok=True)
+        done = octlm("report", *arguments)
+        assert done.returncode == PASS and done.stdout == f"{reports / 'index.html'}\n", done.stderr
+        assert "broken: damaged: " in done.stderr and done.stderr.count("\n") == 1
+        text = (reports / "index.html").read_text()
+        assert "octlm: 2 runs" in text and "<b>broken</b>" in text and "latest" not in text
+        assert 'href="./published/one/results.jsonl"' in text
+        assert "two: fail, 3700 times" in text and "one: pass, 14 %" in text
+    one_line(octlm("report", "--index", reports / "nowhere"), ERROR)
+    one_line(octlm("report"), REFUSED)
+    one_line(octlm("report", reports / "two", "--index"), REFUSED)
+    one_line(octlm("report", "--index", "--out", reports), REFUSED)
 
 
 def test_every_rendering_is_utf8_without_control_characters(sample):

@@ -61,16 +61,19 @@ def probed(page, script, width=1280, height=1000, *arguments):
 
 class Tags(html.parser.HTMLParser):
     """Checks that elements nest, and collects what could fetch or run something."""
-    VOID = {"meta", "br", "hr", "wbr", "line", "rect", "path", "circle"}
+    VOID = {"meta", "br", "hr", "wbr", "line", "rect", "path", "circle"}  # and polyline, which has a title
 
     def __init__(self):
         super().__init__()
-        self.open, self.bad, self.ids = [], [], []
+        self.open, self.bad, self.ids, self.links = [], [], [], []
 
     def handle_starttag(self, tag, attributes):
         for name, value in attributes:
             if name == "id":
                 self.ids.append(value)
+            if name == "href" and value.startswith("#") and tag == "a":
+                self.links.append(value[1:])
+                continue
             if name.startswith("on") or name in ("src", "href", "srcset", "action", "style", "ping", "data"):
                 self.bad.append((tag, name))
         if tag in ("script", "link", "img", "iframe", "object", "embed", "base", "form", "video", "audio", "use", "image"):
@@ -96,6 +99,7 @@ def test_the_page_is_well_formed_and_refers_to_nothing(page, name):
     tags.feed(text)
     assert tags.open == [] and tags.bad == []
     assert len(set(tags.ids)) == len(tags.ids)
+    assert set(tags.links) <= set(tags.ids), "a link leads to a place on the page"
     style = re.search(r"<style>(.*?)</style>", text, re.S).group(1)
     assert "url(" not in style and "@import" not in style
     assert "default-src 'none'; style-src 'unsafe-inline'" in text
@@ -143,6 +147,33 @@ def test_tables_scroll_and_do_not_break_words(page, width):
         return [words.map(t => { const r = document.createRange(); r.selectNodeContents(t); return r.getClientRects().length }),
                 document.documentElement.scrollWidth]""", width)
     assert lines and set(lines) == {1} and wide <= width
+
+
+@browser
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("name", ["green", "red"])
+def test_labels_of_the_drawings_keep_apart_and_inside(page, name, width):
+    """With every experiment opened: no two labels of a drawing overlap, none is cut off, nothing is wider than the page."""
+    bad, charts, wide = probed(page(name), """
+        document.querySelectorAll('details').forEach(d => d.open = true);
+        const bad = [], charts = [...document.querySelectorAll('svg.chart')];
+        for (const chart of charts) {
+          const labels = [...chart.querySelectorAll('text.label')].map(t => [t.textContent, t.getBoundingClientRect()]);
+          labels.forEach(([a, p], i) => {
+            if (p.left < 0 || p.right > innerWidth) bad.push(['outside', a, p.left, p.right]);
+            labels.slice(i + 1).forEach(([b, q]) => {
+              if (p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 3 && q.top < p.bottom - 3) bad.push([a, b]) }) });
+        }
+        return [bad, charts.length, document.documentElement.scrollWidth]""", width, 3000)
+    assert bad == [] and charts >= 4 and wide <= width
+
+
+@browser
+def test_an_experiment_is_one_click_away_from_the_grid(page):
+    shown = probed(page("green"), """
+        const link = document.querySelector('.grid a'), to = document.getElementById(link.getAttribute('href').slice(1));
+        return [link.getAttribute('href'), to.tagName, to.querySelector('summary b').innerText]""")
+    assert shown[0] == "#" + shown[2] and shown[1] == "DETAILS"
 
 
 @browser

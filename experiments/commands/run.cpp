@@ -82,6 +82,7 @@ nlohmann::json request_json(const RunArguments& arguments) {
           {"devices", arguments.devices},
           {"require", arguments.require},
           {"subject", arguments.subject},
+          {"directory", std::filesystem::current_path().string()},  // where its words were typed
           {"subject_timeout_s", arguments.subject_timeout_s},
           {"reference", recorded ? absolute(arguments.reference) : arguments.reference}};
 }

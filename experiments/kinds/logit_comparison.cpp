@@ -177,6 +177,7 @@ verify::Measurement compare_logits(const LogitSide& subject, const LogitSide& re
 
   verify::Measurement measurement;
   measurement.metrics = lock_step.metrics().metrics();
+  measurement.errors = verify::error_by_position(lock_step.metrics().errors());
   nlohmann::json& record = measurement.record;
   record["subject"] = side_json(subject.engine.description());
   record["reference"] = side_json(reference.engine.description());

@@ -56,6 +56,11 @@ TEST(CompareLogits, NamesTheWorstPlace) {
   EXPECT_NEAR(number(measurement, "max_abs_error@1"), 0.25, 1e-6);
   EXPECT_EQ(measurement.record["worst"]["position"], 5);
   EXPECT_EQ(measurement.record["worst"]["token_id"], 7);
+  ASSERT_EQ(measurement.errors.max_abs_error.size(), 8U);
+  for (std::size_t position = 0; position < 8; ++position) {
+    EXPECT_NEAR(measurement.errors.max_abs_error[position], position == 5 ? 0.25 : 0, 1e-6);
+  }
+  EXPECT_EQ(measurement.errors.lone_column[5], 7);
 }
 
 // Samsung/TICO#323, pytorch/pytorch#58383 and their kind: NaN laundered into a number.

@@ -10,10 +10,27 @@ def top5(first):
     return [{"token_id": first + 7 * i, "value": 20.125 - 1.5 * i - first * 1e-4} for i in range(5)]
 
 
+def error_by_position(positions, error, split=None, wrong=None):
+    """As a run writes it: errors that stay near `error`, and `wrong` from the split on, or from position 3."""
+    first = list(range(positions))
+    errors = [error * (0.3 + 0.7 * ((7 * i) % 11) / 10) for i in first]
+    if wrong is not None:
+        errors = [wrong if i >= (split or 3) else one for i, one in zip(first, errors)]
+    powers = {}
+    for one in errors:
+        if isinstance(one, float) and math.isfinite(one) and one > 0:
+            power = math.frexp(one)[1] - 1
+            powers[power] = powers.get(power, 0) + 1
+    return {"positions": positions, "last": positions - 1, "first": first, "max_abs_error": errors,
+            "powers_of_two": sorted(map(list, powers.items())), "equal": sum(one == 0 for one in errors),
+            "not_finite": sum(not isinstance(one, float) for one in errors)}
+
+
 def comparison(experiment, case, path="full", device="cpu", dtype="float32", error=1e-4, reference="transformers",
                positions=42, model="smollm2-135m-instruct", text=" mat", **more):
     calls = [[0, positions]] if path == "full" else [[0, 5]] + [[i, 1] for i in range(5, positions)]
     finite = isinstance(error, float) and math.isfinite(error)
+    series = error_by_position(positions, error) if finite else error_by_position(positions, 1e-4, None, "nan")
     return {"type": "comparison", "experiment": experiment, "case": case, "path": path, "device": device,
             "dtype": dtype, "model": model, "positions": positions,
             "metrics": {"max_abs_error@1": error, "mean_abs_error@1": error if not finite else error / 9,
@@ -24,6 +41,7 @@ def comparison(experiment, case, path="full", device="cpu", dtype="float32", err
             "calls": {"subject": calls, "reference": [[0, positions]]},
             "worst": {"position": 17, "token_id": 2775, "text": text, "subject": 12.3456789, "reference": 12.3457891,
                       "ulps": 116, "subject_top5": top5(2775), "reference_top5": top5(2775)[:4] + top5(9)[:1]},
+            "error_by_position": series,
             "seconds": {"subject": 0.21, "reference": 0.34}, "peak_bytes": {"subject": 1, "reference": 2}} | more
 
 
@@ -157,6 +175,7 @@ def red(folder):
         if line["type"] == "comparison" and line["path"] == "cached:every":
             line["metrics"]["max_abs_error@1"] = 3.7
             line["worst"]["position"] = 29
+            line["error_by_position"] = error_by_position(42, 1e-4, 5, 3.7)
     broken = [comparison("EXP-103", "story", error="nan"), not_compared("EXP-103", "code")]
     broken[0]["worst"] |= {"position": 3, "subject": "nan", "ulps": None}
     error = [not_compared("EXP-101", "story", device="cpu", reason="model.safetensors: the header is cut off", needs="",

@@ -272,6 +272,23 @@ nlohmann::json place_json(const Place& place, const std::string& column_field) {
           {"reference_top5", list(place.reference_top5)}};
 }
 
+namespace {
+
+// The lowest column whose |s - r| is `error`, the row's largest. Only the block with it is read.
+std::int64_t column_of_error(std::span<const BlockSums> blocks, double error, const float* subject,
+                             const float* reference) {
+  const auto block =
+      std::ranges::find_if(blocks, [&](const BlockSums& one) { return one.errors.max == error; });
+  std::int64_t column = (block - blocks.begin()) * kBlockColumns;
+  while (std::fabs(static_cast<double>(subject[column]) - static_cast<double>(reference[column])) !=
+         error) {
+    ++column;
+  }
+  return column;
+}
+
+}  // namespace
+
 struct RowComparison::State {
   State(int thread_count, bool kl_too) : workers(thread_count), with_kl(kl_too) {}
 
@@ -280,6 +297,7 @@ struct RowComparison::State {
     BlockSums sums;  // of all its blocks; the tiles' maxima of the first
     bool finite = true;
     double kl = 0;
+    std::int64_t column = 0;  // of the largest error, the lowest on ties
     TopValues subject, reference;
   };
 
@@ -302,7 +320,8 @@ struct RowComparison::State {
   double top5_overlap = 1;
   double top10_overlap = 1;
   std::optional<Place> worst;
-  std::vector<Rise> rising;
+  std::vector<RowError> rising;
+  std::vector<RowError> errors;  // of every row
   static constexpr std::size_t kRisesKept = 256;
 
   // Up to kRowsAtOnce rows, so that `blocks` stays small.
@@ -314,6 +333,7 @@ struct RowComparison::State {
   void add_rows(std::span<const std::int64_t> labels, const float* subject, const float* reference);
   Row put_together(std::int64_t row, const float* subject, const float* reference) const;
   void add_row(std::int64_t label, const Row& row, const float* subject, const float* reference);
+  static RowError error_of(std::int64_t label, const Row& row);
   Place place(std::int64_t label, std::int64_t column, const float* subject,
               const float* reference) const;
 };
@@ -356,6 +376,7 @@ RowComparison::State::Row RowComparison::State::put_together(std::int64_t row, c
   sums.finite = std::ranges::all_of(own, &BlockSums::finite);
   if (!sums.finite) return sums;
   for (const BlockSums& block : own.subspan(1)) merge(sums.sums, block);
+  sums.column = column_of_error(own, sums.sums.errors.max, subject, reference);
   if (with_kl) sums.kl = kl_divergence(sums.sums);
   const auto tile_of = [&](const auto& maxima, std::int64_t tile) {
     return (own[static_cast<std::size_t>(tile / kBlockTiles)].errors.*maxima)[tile % kBlockTiles];
@@ -371,6 +392,7 @@ RowComparison::State::Row RowComparison::State::put_together(std::int64_t row, c
 void RowComparison::State::add_row(std::int64_t label, const Row& row, const float* subject,
                                    const float* reference) {
   ++rows;
+  errors.push_back(error_of(label, row));
   if (!finite) return;  // nothing can be made good again
   if (!row.finite) {
     std::int64_t column = 0;
@@ -383,16 +405,11 @@ void RowComparison::State::add_row(std::int64_t label, const Row& row, const flo
   }
   if (row.sums.errors.max > max_error) {
     max_error = row.sums.errors.max;
-    std::int64_t column = 0;
-    const auto error = [&](std::int64_t i) {
-      return std::fabs(static_cast<double>(subject[i]) - static_cast<double>(reference[i]));
-    };
-    while (error(column) != max_error) ++column;
-    worst = place(label, column, subject, reference);
+    worst = place(label, row.column, subject, reference);
     worst->subject_top5 = row.subject.first(5);
     worst->reference_top5 = row.reference.first(5);
     if (rising.size() < kRisesKept || max_error > 1.25 * rising.back().max_abs_error) {
-      rising.push_back({label, max_error});
+      rising.push_back(errors.back());
     }
   }
   sum_error += row.sums.errors.abs;
@@ -405,6 +422,14 @@ void RowComparison::State::add_row(std::int64_t label, const Row& row, const flo
   if (row.subject.list[0].column == row.reference.list[0].column) ++top1_agree;
   top5_overlap = std::min(top5_overlap, overlap(row.subject, row.reference, 5));
   top10_overlap = std::min(top10_overlap, overlap(row.subject, row.reference, 10));
+}
+
+RowError RowComparison::State::error_of(std::int64_t label, const Row& row) {
+  constexpr double kShare = 0.9;  // docs/results.md
+  if (!row.finite) return {label, kNaN};
+  const ErrorSums& sums = row.sums.errors;
+  const bool alone = sums.max > 0 && sums.max * sums.max >= kShare * sums.squares;
+  return {label, sums.max, alone ? std::optional(row.column) : std::nullopt};
 }
 
 Place RowComparison::State::place(std::int64_t label, std::int64_t column, const float* subject,
@@ -493,6 +518,8 @@ MetricValues RowComparison::metrics() const {
 
 std::optional<Place> RowComparison::worst() const { return state_->worst; }
 
-const std::vector<Rise>& RowComparison::rising() const { return state_->rising; }
+const std::vector<RowError>& RowComparison::rising() const { return state_->rising; }
+
+const std::vector<RowError>& RowComparison::errors() const { return state_->errors; }
 
 }  // namespace octlm::verify

@@ -28,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "verify/metrics/error_by_position.h"
 #include "verify/metrics/metric_value.h"
 
 namespace octlm::verify {
@@ -77,19 +78,13 @@ struct Place {
   std::vector<ColumnValue> reference_top5;
 };
 
-// A row whose largest |s - r| is larger than that of every row added before it.
-struct Rise {
-  std::int64_t row = 0;  // the label given to add()
-  double max_abs_error = 0;
-};
-
 // {position, COLUMN, subject, reference, ulps, subject_top5: [{COLUMN, value}], reference_top5}:
 // the `worst` of results.jsonl, less the text, which a kind adds. COLUMN: Program::column_field.
 nlohmann::json place_json(const Place& place, const std::string& column_field);
 
-// Accumulates rows. Of each it keeps eight bytes, its KL; and the result has the same bits for any
-// number of threads, any division into blocks and any instruction set, but for what the C library's
-// exp and log add to the KL. Not for use from several threads at once.
+// Accumulates rows. Of each it keeps its KL and its largest error; and the result has the same bits
+// for any number of threads, any division into blocks and any instruction set, but for what the C
+// library's exp and log add to the KL. Not for use from several threads at once.
 class RowComparison {
  public:
   // threads = 0: as many as the machine has. Without KL there are no kl_* metrics, and it is twice
@@ -110,10 +105,13 @@ class RowComparison {
   std::int64_t rows() const;
   MetricValues metrics() const;        // empty when no row was added
   std::optional<Place> worst() const;  // nullopt when no row was added
-  // In the order of the rows, up to the first that is not finite: the first whose error exceeds a
-  // bound is the first row that does. Random errors give a handful; after 256 of them only those
-  // are kept that are larger by a quarter.
-  const std::vector<Rise>& rising() const;
+  // Of the rows whose largest |s - r| is larger than that of every row before: in their order, up
+  // to the first that is not finite. So the first of these whose error exceeds a bound is the first
+  // row that does. Random errors give a handful; after 256 of them only those are kept that are
+  // larger by a quarter.
+  const std::vector<RowError>& rising() const;
+  // Of every row, those after one that is not finite as well.
+  const std::vector<RowError>& errors() const;
 
  private:
   struct State;

@@ -279,7 +279,7 @@ TEST(RowComparison, TheFirstRowBeyondAnyBoundIsKnown) {
   for (const double bound : {0.0, 0.7, 1.0, 2.0, 2.5, 6.9}) {
     const auto first = std::ranges::find_if(errors, [&](double error) { return error > bound; });
     const auto rise = std::ranges::find_if(
-        comparison.rising(), [&](const Rise& one) { return one.max_abs_error > bound; });
+        comparison.rising(), [&](const RowError& one) { return one.max_abs_error > bound; });
     ASSERT_NE(rise, comparison.rising().end());
     EXPECT_EQ(rise->row, first - errors.begin()) << bound;
   }
@@ -295,6 +295,90 @@ TEST(RowComparison, OfEverGrowingErrorsFewAreKept) {
   EXPECT_LT(comparison.rising().size(), 300U);
   EXPECT_EQ(comparison.rising()[255].row, 255);
   EXPECT_GE(comparison.rising().back().max_abs_error, 19'999 / 1.25);
+}
+
+// Rows of three columns whose errors are as given, the one in the column and the other beside it.
+RowComparison with_errors(const std::vector<std::pair<double, double>>& errors) {
+  RowComparison comparison(1);
+  for (std::size_t row = 0; row < errors.size(); ++row) {
+    const float subject[] = {0, static_cast<float>(errors[row].first),
+                             static_cast<float>(errors[row].second)};
+    const float reference[] = {0, 0, 0};
+    comparison.add(static_cast<std::int64_t>(10 * row), subject, reference);
+  }
+  return comparison;
+}
+
+TEST(ErrorByPosition, IsExactForAsManyRowsAsThereAreBins) {
+  std::vector<std::pair<double, double>> errors;
+  for (int row = 0; row < 128; ++row) errors.push_back({row % 5 * 0.25, 0});
+  const ErrorByPosition found = error_by_position(with_errors(errors).errors());
+  EXPECT_EQ(found.rows, 128);
+  EXPECT_EQ(found.last, 1270);
+  ASSERT_EQ(found.first.size(), 128U);
+  for (std::size_t row = 0; row < 128; ++row) {
+    EXPECT_EQ(found.first[row], static_cast<std::int64_t>(10 * row));
+    EXPECT_EQ(found.max_abs_error[row], errors[row].first);
+  }
+  EXPECT_EQ(found.equal, 26);
+  // 0.25; 0.5 and 0.75; 1.
+  EXPECT_EQ(found.powers_of_two,
+            (std::vector<std::pair<std::int64_t, std::int64_t>>{{-2, 26}, {-1, 51}, {0, 25}}));
+}
+
+TEST(ErrorByPosition, ABinKeepsItsLargestAndNothingIsLeftOut) {
+  for (const std::size_t rows : {129UL, 1000UL, 40'960UL}) {
+    std::vector<RowError> errors(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      errors[row] = {static_cast<std::int64_t>(row), 1 + static_cast<double>(row * 7919 % rows)};
+    }
+    const ErrorByPosition found = error_by_position(errors);
+    ASSERT_LE(found.first.size(), ErrorByPosition::kBins);
+    std::int64_t counted = 0;
+    for (const auto& [power, count] : found.powers_of_two) counted += count;
+    EXPECT_EQ(counted, static_cast<std::int64_t>(rows));
+    for (std::size_t bin = 0; bin < found.first.size(); ++bin) {
+      const auto end = bin + 1 < found.first.size() ? found.first[bin + 1] : found.last + 1;
+      double largest = 0;
+      for (auto row = found.first[bin]; row < end; ++row) {
+        largest = std::max(largest, errors[static_cast<std::size_t>(row)].max_abs_error);
+      }
+      EXPECT_EQ(found.max_abs_error[bin], largest);
+    }
+  }
+}
+
+TEST(ErrorByPosition, AColumnIsAloneWhenTheRestOfItsRowIsRightBesideIt) {
+  const ErrorByPosition found =
+      error_by_position(with_errors({{1e-5, 1e-5}, {3, 0.5}, {3, 1.1}, {1e-5, 3}}).errors());
+  using Column = std::optional<std::int64_t>;
+  EXPECT_EQ(found.lone_column, (std::vector<Column>{{}, 1, {}, 2}));
+  EXPECT_TRUE(error_by_position(with_errors({{1, 1}}).errors()).lone_column.empty());
+}
+
+// Across the blocks of a row as within one.
+TEST(ErrorByPosition, TheColumnIsTheLowestOfTheLargestError) {
+  std::vector<float> reference(10'000, 1), subject = reference;
+  subject[7'777] = 3;
+  RowComparison comparison(2);
+  comparison.add(0, subject, reference);
+  EXPECT_EQ(comparison.errors()[0].lone_column, 7'777);
+  subject[9'999] = subject[2'047] = 3;
+  comparison.add(1, subject, reference);
+  EXPECT_EQ(comparison.errors()[1].lone_column, std::nullopt);
+  EXPECT_EQ(comparison.worst()->column, 7'777);
+}
+
+TEST(ErrorByPosition, RowsAfterOneThatIsNotFiniteAreStillThere) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const ErrorByPosition found =
+      error_by_position(with_errors({{0, 0}, {nan, 0}, {0.5, 0}, {0, INFINITY}}).errors());
+  EXPECT_EQ(found.not_finite, 2);
+  EXPECT_EQ(found.equal, 1);
+  ASSERT_EQ(found.max_abs_error.size(), 4U);
+  EXPECT_TRUE(std::isnan(found.max_abs_error[1]) && std::isnan(found.max_abs_error[3]));
+  EXPECT_EQ(found.max_abs_error[2], 0.5);
+  EXPECT_TRUE(error_by_position({}).empty());
 }
 
 TEST(RowComparison, TiesGoToTheLowestColumn) {

@@ -65,8 +65,25 @@ bool is_live(std::string_view text, std::size_t at) {
       const bool ends = end == text.size() || text[end] == ' ' || text[end] == ':';
       return at == 0 || !is_ascii_word(text[at - 1]) || end == at + 1 || !ends;
     }
+    case '<':
+    case '>': {  // a tag, a link, a quotation; not the operator of "a <= b", "a > b", "a -> b"
+      const char before = at == 0 ? '\0' : text[at - 1];
+      const char after = at + 1 == text.size() ? '\0' : text[at + 1];
+      const bool begins = before == ' ' || (c == '>' && before == '-' && at > 1);
+      return !begins || (after != '=' && after != ' ');
+    }
+    case '\'':
+    case '"':  // quote a link's title, and there is no link
+      return false;
+    case '+':
+    case '#': {  // a list or a heading at the start; a reference to an issue
+      if (at == 0) return true;
+      return c == '#' && at + 1 < text.size() && is_ascii_word(text[at + 1]);
+    }
+    case '!':  // an image, before a bracket
+      return at + 1 < text.size() && text[at + 1] == '[';
     default: {
-      constexpr std::string_view kMarks = "\\`*{}[]<>#+!|&~$\"'";
+      constexpr std::string_view kMarks = "\\`*{}[]|&~$";
       return kMarks.find(c) != std::string_view::npos;
     }
   }

@@ -103,19 +103,68 @@ Side side_of(const ComparisonResult& comparison, const char* which) {
           string_of(member(side, "source"))};
 }
 
+namespace {
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+}
+
+void add_all(std::vector<std::string>& names, const std::vector<std::string>& more) {
+  for (const std::string& name : more) add_once(names, name);
+}
+
+}  // namespace
+
+std::vector<std::string> references_of(const ExperimentResult& experiment) {
+  std::vector<std::string> names;
+  if (!is_parity(experiment)) return names;
+  for (const ComparisonResult& comparison : experiment.comparisons) {
+    const Side side = side_of(comparison, "reference");
+    if (!side.known()) continue;
+    add_once(names, side.engine + (side.version.empty() ? "" : " " + side.version) +
+                        (side.source.empty() ? "" : " (" + side.source + ")"));
+  }
+  return names;
+}
+
 std::vector<std::string> references_of(const RunResult& run) {
   std::vector<std::string> names;
-  for (const ExperimentResult& experiment : run.experiments) {
-    if (!is_parity(experiment)) continue;
-    for (const ComparisonResult& comparison : experiment.comparisons) {
-      const Side side = side_of(comparison, "reference");
-      if (!side.known()) continue;
-      const std::string name = side.engine + (side.version.empty() ? "" : " " + side.version) +
-                               (side.source.empty() ? "" : " (" + side.source + ")");
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  for (const ExperimentResult& one : run.experiments) add_all(names, references_of(one));
+  return names;
+}
+
+std::vector<std::string> subjects_of(const ExperimentResult& experiment) {
+  std::vector<std::string> names;
+  if (is_noise_floor(experiment)) return names;
+  for (const ComparisonResult& comparison : experiment.comparisons) {
+    const Side side = side_of(comparison, "subject");
+    if (side.known()) {
+      add_once(names, side.engine + (side.version.empty() ? "" : " " + side.version));
     }
   }
   return names;
+}
+
+std::vector<std::string> subjects_of(const RunResult& run) {
+  std::vector<std::string> names;
+  for (const ExperimentResult& one : run.experiments) add_all(names, subjects_of(one));
+  return names;
+}
+
+std::optional<std::int64_t> first_bad_position(const ComparisonResult& comparison,
+                                               const CriterionResult* by) {
+  const Measurement* measured = comparison.measurement();
+  if (!measured) return std::nullopt;
+  const double* limit = by ? std::get_if<double>(&by->limit) : nullptr;
+  const nlohmann::json& rising = member(measured->record, "rising");
+  if (limit && by->metric == "max_abs_error@1" && rising.is_array()) {
+    for (const nlohmann::json& rise : rising) {
+      if (!rise.is_array() || rise.size() != 2) break;
+      const auto error = number_of(rise[1]);
+      if (error && *error > *limit) return integer_of(rise[0]);
+    }
+  }
+  return integer_of(member(member(measured->record, "worst"), "position"));
 }
 
 }  // namespace octlm::verify

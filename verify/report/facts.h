@@ -64,5 +64,14 @@ Side side_of(const ComparisonResult& comparison, const char* which);  // "subjec
 
 // "an engine 4.57.6 (live)", each one once, in order of appearance.
 std::vector<std::string> references_of(const RunResult& run);
+std::vector<std::string> references_of(const ExperimentResult& experiment);
+// The engines under test, "an engine 0.1.0", of every experiment that has one.
+std::vector<std::string> subjects_of(const RunResult& run);
+std::vector<std::string> subjects_of(const ExperimentResult& experiment);
+
+// The first position whose error exceeds the bound that was broken, where the record tells; else
+// the position of the largest error.
+std::optional<std::int64_t> first_bad_position(const ComparisonResult& comparison,
+                                               const CriterionResult* by);
 
 }  // namespace octlm::verify

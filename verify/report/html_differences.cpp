@@ -13,9 +13,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMetrics = 6, kEntries = 12;
 
-std::string quoted(const Json& text) {
-  return "<q><bdi>" + name_markup(string_of(text)) + "</bdi></q>";
-}
+Markup quoted(const Json& text) { return "<q><bdi>" + name_markup(string_of(text)) + "</bdi></q>"; }
 
 // The entry of a list that stands at a position of the whole list.
 const Json& at(const Json& list, std::int64_t position) {
@@ -26,10 +24,10 @@ const Json& at(const Json& list, std::int64_t position) {
   return kNone;
 }
 
-std::string entry_cell(const Program& program, const Json& entry, bool differs) {
+Markup entry_cell(const Program& program, const Json& entry, bool differs) {
   const auto column = integer_of(member(entry, program.column_field.c_str()));
   if (!column) return "<td class=\"quiet\">none</td>";
-  return std::string("<td") + (differs ? " class=\"apart\"" : "") + ">" + std::to_string(*column) +
+  return (differs ? Markup("<td class=\"apart\">") : Markup("<td>")) + number_markup(*column) +
          "<small>" + quoted(member(entry, program.column_text_field.c_str())) + "</small></td>";
 }
 
@@ -39,7 +37,7 @@ std::string plural_title(std::string noun) {
   return noun + "s";
 }
 
-std::string lists_table(const Program& program, const Json& subject, const Json& reference) {
+Markup lists_table(const Program& program, const Json& subject, const Json& reference) {
   std::vector<std::int64_t> positions;
   for (const Json* list : {&subject, &reference}) {
     for (const Json& entry : *list) {
@@ -50,12 +48,12 @@ std::string lists_table(const Program& program, const Json& subject, const Json&
   std::ranges::sort(positions);
   positions.erase(std::ranges::unique(positions).begin(), positions.end());
   if (positions.size() > kEntries) positions.resize(kEntries);
-  std::string head = "<tr><th scope=\"row\">position</th>", ours, theirs;
+  Markup head = "<tr><th scope=\"row\">position</th>", ours, theirs;
   for (const std::int64_t position : positions) {
     const Json &a = at(subject, position), &b = at(reference, position);
     const char* const field = program.column_field.c_str();
     const bool differs = member(a, field) != member(b, field);
-    head += "<th scope=\"col\">" + std::to_string(position) + "</th>";
+    head += "<th scope=\"col\">" + number_markup(position) + "</th>";
     ours += entry_cell(program, a, differs);
     theirs += entry_cell(program, b, differs);
   }
@@ -66,16 +64,16 @@ std::string lists_table(const Program& program, const Json& subject, const Json&
 }
 
 // A text, or whatever else the kind wrote: "[3,5]".
-std::string value_markup(const Json& value) {
+Markup value_markup(const Json& value) {
   if (value.is_null()) return "none";
   if (value.is_string()) return quoted(value);
   return name_markup(value.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
-std::string difference_markup(const Program& program, const std::string& metric,
-                              const Json& difference) {
+Markup difference_markup(const Program& program, const std::string& metric,
+                         const Json& difference) {
   const Json &subject = member(difference, "subject"), &reference = member(difference, "reference");
-  std::vector<std::pair<std::string, std::string>> entries;
+  std::vector<std::pair<std::string, Markup>> entries;
   const Json& given = member(difference, "given");
   if (given.is_string()) entries.push_back({"given", quoted(given)});
   const std::string against = string_of(member(difference, "against"));
@@ -84,10 +82,10 @@ std::string difference_markup(const Program& program, const std::string& metric,
     const std::string why = string_of(member(difference, side));
     if (difference.contains(side)) {
       entries.push_back({side == std::string("subject_refuses") ? "the subject" : "the reference",
-                         why.empty() ? "answers" : "refuses: " + prose_markup(why)});
+                         why.empty() ? Markup("answers") : "refuses: " + prose_markup(why)});
     }
   }
-  std::string table;
+  Markup table;
   const bool lists = subject.is_array() && !subject.empty() && subject.front().is_object();
   if (lists) {
     table = lists_table(program, subject, reference);
@@ -105,9 +103,9 @@ bool has_differences(const ComparisonResult& comparison) {
   return measured && member(measured->record, "differences").is_object();
 }
 
-std::string differences_markup(const Program& program, const ComparisonResult& comparison) {
+Markup differences_markup(const Program& program, const ComparisonResult& comparison) {
   if (!has_differences(comparison)) return "";
-  std::string text;
+  Markup text;
   std::size_t shown = 0;
   for (const auto& [metric, difference] :
        comparison.measurement()->record.at("differences").items()) {

@@ -38,7 +38,27 @@ struct Cell {
   bool not_a_number = false;  // one of those that broke has no share to show
   std::optional<double> used;
   std::string label;  // of what does not count
+  // The experiment that the cell speaks of: that of its worst comparison.
+  std::string decided_by;
+  int rank = -1;  // of that comparison: the worse, the higher
 };
+
+// What a cell says is what is worst in it.
+int rank_of(ComparisonState state) {
+  switch (state) {
+    case ComparisonState::kBroke:
+      return 4;
+    case ComparisonState::kError:
+      return 3;
+    case ComparisonState::kNoVerdict:
+      return 2;
+    case ComparisonState::kHeld:
+      return 1;
+    case ComparisonState::kNotRun:
+      break;
+  }
+  return 0;
+}
 
 Column column_of(const ExperimentResult& experiment, const ComparisonKey& key) {
   Column column{key.device, key.dtype, key.path, !is_parity(experiment), true};
@@ -146,6 +166,11 @@ void add(const RunResult& run, const ExperimentResult& experiment,
          const ComparisonResult& comparison, Cell& cell) {
   ++cell.planned;
   const Judged found = judged(experiment, comparison);
+  const int rank = rank_of(found.state);
+  if (rank > cell.rank || (rank == cell.rank && found.used > cell.used)) {
+    cell.rank = rank;
+    cell.decided_by = experiment.id;
+  }
   cell.error |= found.state == ComparisonState::kError;
   if (!comparison.measurement()) return;
   ++cell.compared;
@@ -161,57 +186,65 @@ void add(const RunResult& run, const ExperimentResult& experiment,
   cell.label = label;
 }
 
-std::string cell_markup(const Column& column, const Cell& cell) {
-  const auto td = [](const char* style, const std::string& content) {
-    return std::string("<td class=\"") + style + "\">" + content + "</td>";
-  };
+// In the cell's colour; the experiment that decides it is one click away.
+Markup td(const Markup& style, const Cell& cell, const Markup& content) {
+  return "<td class=\"c " + style + "\">" + experiment_link(cell.decided_by, content) + "</td>";
+}
+
+Markup cell_markup(const Column& column, const Cell& cell) {
   if (!column.planned || cell.planned == 0) {
-    return td("c hatched",
-              "<span aria-hidden=\"true\">–</span><span class=\"unseen\">not checked</span>");
+    return "<td class=\"c hatched\"><span aria-hidden=\"true\">–</span><span "
+           "class=\"unseen\">not checked</span></td>";
   }
-  const std::string part = cell.compared < cell.planned
-                               ? "<small>" + std::to_string(cell.compared) + " of " +
-                                     std::to_string(cell.planned) + "</small>"
-                               : "";
-  const std::string used = cell.used ? share_text(*cell.used) : "";
+  Markup part;
+  if (cell.compared < cell.planned) {
+    part = "<small>" + number_markup(cell.compared) + " of " + number_markup(cell.planned) +
+           "</small>";
+  }
+  const Markup used = for_markup(cell.used ? share_text(*cell.used) : "");
   if (cell.broke) {
-    return td("c fail", "✕ " + (used.empty() || cell.not_a_number ? "fail" : used) + part);
+    return td("fail", cell,
+              "✕ " + (used.empty() || cell.not_a_number ? Markup("fail") : used) + part);
   }
-  if (cell.error) return td("c error", "! error" + part);
-  if (cell.compared == 0) return td("c hatched", "not run");
-  if (cell.no_verdict) return td("c hatched", "no verdict" + part);
-  const std::string held = used.empty() ? "held" : used;
+  if (cell.error) return td("error", cell, "! error" + part);
+  if (cell.compared == 0) return td("hatched", cell, "not run");
+  if (cell.no_verdict) return td("hatched", cell, "no verdict" + part);
+  const Markup held = used.empty() ? Markup("held") : used;
   if (cell.uncounted > 0) {
-    return td("c uncounted", "◌ " + held + "<small>" + name_markup(cell.label) + "</small>" + part);
+    return td("uncounted", cell,
+              "◌ " + held + "<small>" + name_markup(cell.label) + "</small>" + part);
   }
-  return td("c pass", "✓ " + held + part);
+  return td("pass", cell, "✓ " + held + part);
 }
 
 // "blocks:7" may break after the colon.
-std::string path_markup(const Column& column) {
-  std::string text = name_markup(column.path);
-  std::ranges::replace(text, '_', ' ');
-  if (const std::size_t at = text.find(':'); at != std::string::npos) text.insert(at + 1, "<wbr>");
-  return text + (column.itself && column.dtype != "as stored" ? "<small>vs itself</small>" : "");
+Markup path_markup(const Column& column) {
+  std::string path = shortened(column.path, 160);
+  std::ranges::replace(path, '_', ' ');
+  const std::size_t after = path.find(':') == std::string::npos ? path.size() : path.find(':') + 1;
+  Markup text = for_markup(path.substr(0, after));
+  if (after < path.size()) text += "<wbr>" + for_markup(path.substr(after));
+  if (column.itself && column.dtype != "as stored") text += "<small>vs itself</small>";
+  return text;
 }
 
 // One row of headers: neighbours that say the same share a cell.
 template <class Name>
-std::string header_row(const std::vector<Column>& columns, const Name& name) {
-  std::string row;
+Markup header_row(const std::vector<Column>& columns, const Name& name) {
+  Markup row;
   for (std::size_t i = 0; i < columns.size();) {
     std::size_t end = i + 1;
     while (end < columns.size() && name(columns[end]) == name(columns[i])) ++end;
     const std::string shown = name(columns[i]).substr(name(columns[i]).find('\n') + 1);
-    row += "<th class=\"edge\" scope=\"colgroup\" colspan=\"" + std::to_string(end - i) + "\">" +
+    row += "<th class=\"edge\" scope=\"colgroup\" colspan=\"" + number_markup(end - i) + "\">" +
            name_markup(shown) + "</th>";
     i = end;
   }
   return row;
 }
 
-std::string table_of(const std::vector<Column>& columns, const std::string& rows) {
-  std::string head;
+Markup table_of(const std::vector<Column>& columns, const Markup& rows) {
+  Markup head;
   for (const Column& column : columns) {
     head += "<th scope=\"col\" class=\"path\">" + path_markup(column) + "</th>";
   }
@@ -224,7 +257,7 @@ std::string table_of(const std::vector<Column>& columns, const std::string& rows
 
 }  // namespace
 
-std::string coverage_section(const RunResult& run) {
+Markup coverage_section(const RunResult& run) {
   const Columns known(run);
   const std::vector<Column>& columns = known.list();
   const std::vector<std::string> models = models_of(run);
@@ -234,7 +267,7 @@ std::string coverage_section(const RunResult& run) {
     add(run, experiment, comparison, cells[{model, known.index(experiment, comparison.key)}]);
   });
   const auto rows = [&](std::size_t from, std::size_t to) {
-    std::string text;
+    Markup text;
     for (std::size_t m = from; m < to; ++m) {
       text += "<tr><th scope=\"row\" title=\"" + name_markup(models[m]) + "\">" +
               name_markup(models[m]) + "</th>";
@@ -246,15 +279,15 @@ std::string coverage_section(const RunResult& run) {
     return text;
   };
   const std::size_t shown = std::min(models.size(), kShown);
-  std::string first = rows(0, shown);
+  Markup first = rows(0, shown);
   if (models.empty()) {
     first = "<tr><th scope=\"row\">no experiment</th>";
     for (const Column& column : columns) first += cell_markup(column, {});
     first += "</tr>";
   }
-  std::string table = table_of(columns, first);
+  Markup table = table_of(columns, first);
   if (shown < models.size()) {
-    table += "<details><summary>" + std::to_string(models.size() - shown) + " more " +
+    table += "<details><summary>" + number_markup(models.size() - shown) + " more " +
              for_markup(run.info.program.model) + "s</summary>" +
              table_of(columns, rows(shown, models.size())) + "</details>";
   }

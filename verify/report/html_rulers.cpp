@@ -72,23 +72,23 @@ class Axis {
   int first_ = 1000, last_ = -1000;
 };
 
-std::string percent_text(double percent) {
+Markup percent_text(double percent) {
   char text[16];
   std::snprintf(text, sizeof text, "%.2f%%", percent);
-  return text;
+  return for_markup(text);
 }
 
-std::string at(double percent, const std::string& shape) {
+Markup at(double percent, const Markup& shape) {
   return "<svg x=\"" + percent_text(percent) + "\" y=\"13\" overflow=\"visible\">" + shape +
          "</svg>";
 }
 
-std::string drawing(const Ruler& ruler, const Axis& axis) {
-  const std::string measured = percent_text(axis.percent(ruler.measured));
-  const std::string bound = percent_text(axis.percent(ruler.bound));
-  std::string text = "<svg class=\"ruler\" height=\"26\" width=\"100%\" aria-hidden=\"true\">";
+Markup drawing(const Ruler& ruler, const Axis& axis) {
+  const Markup measured = percent_text(axis.percent(ruler.measured));
+  const Markup bound = percent_text(axis.percent(ruler.bound));
+  Markup text = "<svg class=\"ruler\" height=\"26\" width=\"100%\" aria-hidden=\"true\">";
   for (int decade = axis.first(); decade <= axis.last(); ++decade) {
-    const std::string x = percent_text(axis.percent(std::pow(10.0, decade)));
+    const Markup x = percent_text(axis.percent(std::pow(10.0, decade)));
     text += "<line class=\"tick\" x1=\"" + x + "\" x2=\"" + x + "\" y1=\"0\" y2=\"26\"/>";
   }
   text += "<line class=\"axis\" x1=\"0\" x2=\"100%\" y1=\"13\" y2=\"13\"/>";
@@ -108,8 +108,8 @@ std::string drawing(const Ruler& ruler, const Axis& axis) {
   return text + "</svg>";
 }
 
-std::string axis_row(const Axis& axis) {
-  std::string text =
+Markup axis_row(const Axis& axis) {
+  Markup text =
       "<div class=\"rule axis-row\" aria-hidden=\"true\"><span></span><svg class=\"ruler\" "
       "height=\"18\" width=\"100%\">";
   const int step = 1 + (axis.last() - axis.first()) / 9;
@@ -117,52 +117,39 @@ std::string axis_row(const Axis& axis) {
     const bool left = decade == axis.first(), right = decade + step > axis.last();
     text += "<text class=\"label\" y=\"13\" x=\"" +
             percent_text(axis.percent(std::pow(10.0, decade))) + "\" text-anchor=\"" +
-            (left    ? "start"
-             : right ? "end"
-                     : "middle") +
-            "\">1e" + std::to_string(decade) + "</text>";
+            (left    ? Markup("start")
+             : right ? Markup("end")
+                     : Markup("middle")) +
+            "\">1e" + number_markup(decade) + "</text>";
   }
   return text + "</svg></div>";
 }
 
-// Three digits, and no zeros in the exponent: "1.37e-4".
-std::string short_number(double value) {
-  if (!std::isfinite(value) || value == 0) return number_text(value);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  if (std::fabs(value) < 0.01 || std::fabs(value) >= 1e4)
-    std::snprintf(text, sizeof text, "%.2e", value);
-  std::string said = text;
-  const std::size_t e = said.find('e');
-  if (e == std::string::npos) return said;
-  std::string mantissa = said.substr(0, e);
-  while (mantissa.back() == '0') mantissa.pop_back();
-  if (mantissa.back() == '.') mantissa.pop_back();
-  return mantissa + "e" + std::to_string(std::atoi(said.c_str() + e + 1));
-}
-
-std::string row(const Ruler& ruler, const Axis& axis) {
+Markup row(const Ruler& ruler, const Axis& axis) {
   const CriterionResult& criterion = *ruler.criterion;
   const std::string floor = is_noise_floor(*ruler.experiment) ? "is the floor"
                             : ruler.floor                     ? short_number(ruler.floor->value)
                                                               : "not measured";
-  const char* ink = criterion.holds == true ? "" : "fail-ink";
-  return "<div class=\"rule\"><span class=\"who\"><b>" + name_markup(ruler.experiment->id) +
+  const Markup ink = criterion.holds == true ? Markup() : Markup("fail-ink");
+  return "<div class=\"rule\"><span class=\"who\"><b>" + experiment_link(ruler.experiment->id) +
          "</b> <span class=\"quiet\">" + name_markup(criterion.metric) + " " +
          name_markup(criterion.device) + "</span></span>" + drawing(ruler, axis) +
          "<span class=\"num\"><b class=\"" + ink + "\">" +
          for_markup(short_number(ruler.measured)) + "</b> of " +
          for_markup(short_number(ruler.bound)) + "</span><span class=\"num\">" +
-         used_text(criterion) + "</span><span class=\"quiet\"><i class=\"k-floor\">◇</i> " +
-         for_markup(floor) + "</span><span class=\"quiet\">▽ not measured</span></div>";
+         for_markup(used_text(criterion)) +
+         "</span><span class=\"quiet\"><i class=\"k-floor\">◇</i> " + for_markup(floor) +
+         "</span><span class=\"quiet\">▽ not measured</span></div>";
 }
 
-std::string without_ruler(const std::vector<std::string>& ids) {
+Markup without_ruler(const std::vector<std::string>& ids) {
   if (ids.empty()) return "";
-  std::string text;
-  for (std::size_t i = 0; i < ids.size() && i < 12; ++i)
-    text += (i ? ", " : "") + name_markup(ids[i]);
-  if (ids.size() > 12) text += " and " + std::to_string(ids.size() - 12) + " more";
+  Markup text;
+  for (std::size_t i = 0; i < ids.size() && i < 12; ++i) {
+    if (i > 0) text += ", ";
+    text += experiment_link(ids[i]);
+  }
+  if (ids.size() > 12) text += " and " + number_markup(ids.size() - 12) + " more";
   return "<p class=\"legend\">No ruler, because nothing was measured or no criterion is an upper "
          "bound on a number: " +
          text + ".</p>";
@@ -170,7 +157,7 @@ std::string without_ruler(const std::vector<std::string>& ids) {
 
 }  // namespace
 
-std::string rulers_section(const RunResult& run) {
+Markup rulers_section(const RunResult& run) {
   std::vector<Ruler> rulers;
   std::vector<std::string> without;
   for (const ExperimentResult& experiment : run.experiments) {
@@ -181,10 +168,10 @@ std::string rulers_section(const RunResult& run) {
     }
   }
   const Axis axis(rulers);
-  std::string shown, more;
+  Markup shown, more;
   for (std::size_t i = 0; i < rulers.size(); ++i)
     (i < kShown ? shown : more) += row(rulers[i], axis);
-  std::string text;
+  Markup text;
   if (!rulers.empty()) {
     text =
         "<p class=\"legend key\"><span><i class=\"k-floor\">◇</i> noise floor, the reference "
@@ -194,7 +181,7 @@ std::string rulers_section(const RunResult& run) {
         shown + axis_row(axis) + "</div>";
   }
   if (!more.empty()) {
-    text += "<details><summary>" + std::to_string(rulers.size() - kShown) +
+    text += "<details><summary>" + number_markup(rulers.size() - kShown) +
             " more rulers</summary><div class=\"rulers\">" + more + axis_row(axis) +
             "</div></details>";
   }

@@ -188,7 +188,7 @@ std::string not_checked_text(const RunResult& run, const Counts& counts) {
   return joined(list);
 }
 
-std::string overall_badge(const RunResult& run) {
+Markup overall_badge(const RunResult& run) {
   if (!run.ended) return badge("error", "!", "did not end");
   if (run.interrupted_by != 0) return badge("error", "!", "interrupted");
   if (run.summary.fail > 0) return badge("fail", "✕", "fail");
@@ -213,13 +213,13 @@ Sentence sentence(const RunResult& run) {
   return {verdict, not_checked_text(run, counts)};
 }
 
-std::string headline_section(const RunResult& run, const ReportContext& context) {
+Markup headline_section(const RunResult& run, const ReportContext& context) {
   const Sentence said = sentence(run);
-  std::string text = "<header><p class=\"overall\">" + overall_badge(run) + "<span>" +
-                     for_markup(headline(run)) + " " + prose_markup(run.summary.why) +
-                     "</span><span>" + name_markup(run.info.started) +
-                     (run.ended ? ", exit code " + std::to_string(run.summary.exit_code) : "") +
-                     "</span></p><h1>" + prose_markup(said.verdict) + "</h1>";
+  Markup text = "<header><p class=\"overall\">" + overall_badge(run) + "<span>" +
+                for_markup(headline(run)) + " " + prose_markup(run.summary.why) + "</span><span>" +
+                name_markup(run.info.started);
+  if (run.ended) text += ", exit code " + number_markup(run.summary.exit_code);
+  text += "</span></p><h1>" + prose_markup(said.verdict) + "</h1>";
   if (!said.not_checked.empty()) {
     text +=
         "<p class=\"unchecked\"><b>Not checked:</b> " + prose_markup(said.not_checked) + ".</p>";

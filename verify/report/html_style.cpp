@@ -4,7 +4,8 @@ namespace octlm::verify::html {
 
 // System fonts, and colours that hold 4.5:1 on both backgrounds. Verdicts differ by symbol and
 // word; colour only repeats them.
-const char* const kStyle = R"(
+Markup style() {
+  return R"(
 :root{color-scheme:light dark;--bg:#fcfcfa;--card:#fff;--ink:#1b1d21;--quiet:#5f656e;--line:#e2e3e0;
 --soft:#f2f2ef;--pass:#1a6b42;--fail:#b0201c;--error:#8a5200;--unc:#55508f;--pass-bg:#e8f3ec;
 --fail-bg:#fbe9e7;--error-bg:#fbf0dd;--unc-bg:#eeedf8;--hatch:#dedfdb;--accent:#2b5fa8}
@@ -65,7 +66,7 @@ background:repeating-linear-gradient(135deg,transparent 0 5px,var(--hatch) 5px 6
 .key{display:flex;flex-wrap:wrap;gap:2px 18px;margin:0 0 4px}
 .key i{font-style:normal;font-weight:700}
 .k-floor{color:var(--accent)}.k-measured,.k-bound{color:var(--ink)}
-.rule{display:grid;grid-template-columns:235px minmax(120px,1fr) 126px 52px 112px 112px;
+.rule{display:grid;grid-template-columns:235px minmax(120px,1fr) 126px 76px 112px 112px;
 gap:0 14px;align-items:center;font-size:12.5px}
 .rule .who{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .rule .num{text-align:right;white-space:nowrap}
@@ -107,13 +108,41 @@ summary:focus-visible,.scroll:focus-visible{outline:2px solid var(--accent);outl
 .experiment{content-visibility:auto;contain-intrinsic-size:auto 34px}
 .experiment .title{margin-right:10px}
 ul{margin:2px 0;padding-left:18px}
+a{color:inherit;text-decoration:underline dotted;text-underline-offset:2px}
+.grid .c a{display:block;text-decoration:none}a:focus-visible{outline:2px solid var(--accent)}
+.experiment:target{background:var(--soft)}
+.experiment:target::details-content{content-visibility:visible;block-size:auto}
+.chart{display:block;box-sizing:border-box;width:100%;overflow:visible;
+padding:20px 84px 24px 40px}
+.chart.lines{height:244px}.chart.bars{height:146px;padding-top:40px;padding-bottom:22px}
+.chart text{font-size:11px;fill:var(--quiet);font-variant-numeric:tabular-nums;white-space:pre}
+.chart .tick,.chart .axis{stroke:var(--line)}
+.chart .bound{stroke:var(--ink);stroke-width:1.5}
+.chart .floor-line{stroke:var(--accent);stroke-width:1.5;stroke-dasharray:5 3}
+.chart .split{stroke:var(--quiet);stroke-width:1.5}
+.chart polyline{fill:none;stroke:var(--accent);stroke-width:1;opacity:.55;
+vector-effect:non-scaling-stroke}
+.chart polyline.bad{stroke:var(--fail);stroke-width:2.4;opacity:.9}
+.chart .cross{fill:var(--fail);font-size:13px;font-weight:700}
+.all-series{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(340px,100%),1fr));
+gap:12px 28px}
+.series h3,.series p{margin:0 0 2px}.series p{font-size:12.5px}
+.history{display:block;box-sizing:border-box;width:100%;height:96px;overflow:visible;
+padding:10px 8px 24px 46px}
+.history text{font-size:11px;fill:var(--quiet)}.history a text{font-size:14px;font-weight:700}
+.history .bound{stroke:var(--ink);stroke-width:1.5}.history .tick{stroke:var(--line)}
+.history .pass-ink{fill:var(--pass)}.history .fail-ink{fill:var(--fail)}
+.history .error-ink{fill:var(--error)}.history .uncounted-ink{fill:var(--unc)}
+.chart .bar{fill:var(--accent);opacity:.5}
 @media(max-width:760px){main{padding:14px 14px 40px}h1{font-size:19px}.unchecked{font-size:14.5px}
 .rule{grid-template-columns:1fr 1fr;gap:0 10px;margin-bottom:10px}.rule .num{text-align:left}
 .rule .who,.rule .ruler{grid-column:1/3}.grid .edge{text-align:left}.axis-row span{display:none}
 .grid th[scope=row]{min-width:96px;max-width:112px;white-space:normal;overflow-wrap:anywhere;
 font-size:11.5px}dl{gap:4px 18px}
-.s-tightest,.s-trust,.s-changes,.s-command,.chain dl div{display:block}.panel{padding:10px}}
+.s-tightest,.s-trust,.s-changes,.s-command,.chain dl div{display:block}.panel{padding:10px}
+.chart{padding-left:34px;padding-right:76px}}
 @media print{.scroll{overflow:visible}.experiment{content-visibility:visible}}
 )";
+}
 
 }  // namespace octlm::verify::html

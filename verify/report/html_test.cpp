@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "formats/error.h"
 #include "formats/utf8.h"
@@ -18,6 +20,7 @@
 namespace octlm::verify {
 namespace {
 
+using testing::at_most;
 using testing::compared;
 using testing::experiment;
 using ::testing::HasSubstr;
@@ -25,6 +28,7 @@ using testing::key;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using testing::run_of;
+using testing::spec_of;
 using ::testing::StartsWith;
 
 constexpr const char* kHostile =
@@ -137,40 +141,143 @@ TEST(Html, AsksForNothingAndRunsNothing) {
   const std::string text = page(green());
   EXPECT_THAT(text, HasSubstr("content=\"default-src 'none'; style-src 'unsafe-inline'"));
   for (const char* word : {"<script", "<link", "<img", "<iframe", "url(", "@import",
-                           " src=", "href=", "http:", "https:", " onload", " onclick"}) {
+                           " src=", "http:", "https:", " onload", " onclick"}) {
     EXPECT_THAT(text, Not(HasSubstr(word)));
   }
+  for (std::size_t at = text.find("href="); at != std::string::npos;
+       at = text.find("href=", at + 1))
+    EXPECT_EQ(text.substr(at, 7), "href=\"#") << "within the page";
+}
+
+// A link leads to what it names, and no two places have one name.
+TEST(Html, EveryExperimentHasAnAnchorAndIsLinkedToIt) {
+  RunResult run = run_of({experiment("EXP-1", {compared(key("a"), 1e-4)}),
+                          experiment("EXP-2", {{key("a"), NotRun{"no weights", "weights"}}}),
+                          experiment("coverage", {compared(key("a"), 2e-3)})});
+  run.not_started = {"EXP-3"};
+  const std::string text = page(run);
+  std::set<std::string> names;
+  for (std::size_t at = text.find(" id=\""); at != std::string::npos;
+       at = text.find(" id=\"", at + 1)) {
+    const std::string name = text.substr(at + 5, text.find('"', at + 5) - at - 5);
+    EXPECT_TRUE(names.insert(name).second) << name << " twice";
+  }
+  for (std::size_t at = text.find("href=\"#"); at != std::string::npos;
+       at = text.find("href=\"#", at + 1)) {
+    EXPECT_TRUE(names.contains(text.substr(at + 7, text.find('"', at + 7) - at - 7)));
+  }
+  EXPECT_THAT(text, HasSubstr("id=\"EXP-1\""));
+  for (const std::string& part :
+       {html::rulers_section(run).text(), html::not_checked_section(run).text(),
+        html::trust_table(run).text()}) {
+    EXPECT_THAT(part, HasSubstr("<a href=\"#EXP-2\">"));
+  }
+  EXPECT_THAT(html::coverage_section(run).text(), HasSubstr("<a href=\"#experiment-coverage\">✕"))
+      << "a cell leads to what is worst in it";
+  EXPECT_THAT(html::failure_section(run).text(), HasSubstr("<a href=\"#experiment-coverage\">"));
+}
+
+// A record of which everything is hostile that comes from outside: comparisons that hold, break,
+// were not run and broke, of rows and of lists, in a run with everything that a page can say.
+RunResult hostile_run(bool red) {
+  const ComparisonKey hostile = {kHostile, kHostile, kHostile, kHostile};
+  const nlohmann::json entry = {{"position", 1}, {"token_id", 5}, {"token", kHostile}};
+  const nlohmann::json top5 = {{{"token_id", 7}, {"value", 2.5}, {"text", kHostile}}};
+  const auto measured = [&](double error) {
+    Measurement made{{{kHostile, error},
+                      {"max_abs_error@1", error},
+                      {"finite@1", true},
+                      {"another" + std::string(kHostile), 1.0}}};
+    made.record = {{"subject", {{"engine", kHostile}, {"version", kHostile}, {"source", kHostile}}},
+                   {"reference", {{"engine", "r"}, {"version", kHostile}, {"source", kHostile}}},
+                   {"model", kHostile},
+                   {"worst",
+                    {{"position", 6},
+                     {"token_id", 7},
+                     {"text", kHostile},
+                     {"context", kHostile},
+                     {"subject", 1},
+                     {"reference", 2},
+                     {"subject_top5", top5},
+                     {"reference_top5", top5}}}};
+    made.errors = error_by_position(std::vector<RowError>{{0, error}, {1, 2 * error}});
+    return made;
+  };
+  ExperimentResult one;
+  one.comparisons = {{hostile, measured(1e-4)}, {hostile, NotRun{kHostile, kHostile}}};
+  if (red) {
+    one.comparisons.push_back({hostile, measured(2e-3)});
+    one.comparisons.push_back({hostile, Broken{kHostile}});
+  }
+  Spec spec = spec_of(kHostile, {at_most(kHostile, 1e-3), at_most("max_abs_error@1", 1e-3)});
+  for (Criterion& criterion : spec.criteria) {
+    criterion.derivation = kHostile;
+    criterion.when = {{"device", kHostile}};
+  }
+  one.judgement = judge(spec, one.comparisons);
+  one.judgement.reason = kHostile;
+  for (DeviceResult& device : one.judgement.devices) device.reason = kHostile;
+  for (CriterionResult& criterion : one.judgement.criteria) criterion.note = kHostile;
+  one.id = one.title = one.kind = one.model = one.spec_file = one.spec_sha256 = kHostile;
+  one.trust.label = one.trust.why = one.trust.registered_time = kHostile;
+  one.trust.last_amendment = one.trust.teeth = one.trust.prior_source = kHostile;
+  one.trust.registered_commit = one.trust.entry = kHostile;
+  one.trust.prior_results = true;
+  one.trust.attempts[kHostile] = {2, 1, 1, kHostile};
+  ExperimentResult lists = experiment("EXP-2", {compared(key("a"), red ? 2e-3 : 1e-4)});
+  std::get<Measurement>(lists.comparisons[0].outcome).record["differences"][kHostile] = {
+      {"given", kHostile},           {"against", kHostile},
+      {"subject_refuses", kHostile}, {"reference_refuses", kHostile},
+      {"subject", {entry}},          {"reference", {entry}}};
+  auto& differences = std::get<Measurement>(lists.comparisons[0].outcome).record["differences"];
+  differences["text" + std::string(kHostile)] = {{"subject", kHostile}, {"reference", {kHostile}}};
+  RunResult run = run_of({one, lists});
+  run.info.command = run.info.commit = run.info.started = run.info.version = kHostile;
+  run.info.ledger_head = run.info.resumed = run.info.code_sha256 = kHostile;
+  run.info.subject_sha256 = kHostile;
+  run.info.environment = {{kHostile, kHostile}, {"list", {kHostile}}};
+  run.not_started = {kHostile};
+  run.summary.why = kHostile;
+  run.ended = !red;
+  run.info.folder = kHostile;
+  return run;
 }
 
 TEST(Html, HostileTextIsText) {
-  ExperimentResult one =
-      experiment("EXP-1", {compared({kHostile, kHostile, kHostile, kHostile}, 1e-4),
-                           compared(key("b"), 2e-3),
-                           {key("c"), Broken{kHostile}},
-                           {key("d"), NotRun{kHostile, ""}}});
-  one.id = one.title = one.kind = one.model = one.spec_file = kHostile;
-  one.trust.label = one.trust.why = one.trust.registered_time = kHostile;
-  one.trust.last_amendment = one.trust.teeth = kHostile;
-  one.trust.attempts[kHostile] = {2, 1, 1, kHostile};
-  one.judgement.reason = kHostile;
-  auto& record = std::get<Measurement>(one.comparisons[0].outcome).record;
-  record["worst"]["text"] = kHostile;
-  record["worst"]["subject_top5"][0]["text"] = kHostile;
-  record["reference"] = {{"engine", kHostile}, {"version", kHostile}, {"source", kHostile}};
-  RunResult run = run_of({one});
-  run.info.command = run.info.commit = run.info.started = run.info.version = kHostile;
-  run.info.ledger_head = kHostile;
-  run.info.environment = {{"cpu", kHostile}, {"list", {kHostile}}};
-  run.not_started = {kHostile};
-  run.summary.why = kHostile;
   RunDifference changed;
   changed.changes.push_back({RunChange::Weight::kWorse, kHostile, kHostile});
-  const std::string text = html_report(run, {PublishedRun{kHostile, changed}, true});
-  EXPECT_EQ(formats::find_invalid_utf8(text), std::string::npos);
-  for (const char* mark : {"<script", "<img", "\x1b", "\x01", "\xE2\x80\xAE", "</script>"}) {
-    EXPECT_THAT(text, Not(HasSubstr(mark)));
+  for (const bool red : {false, true}) {
+    const RunResult run = hostile_run(red);
+    const std::string text = html_report(run, {PublishedRun{kHostile, changed}, true});
+    EXPECT_EQ(formats::find_invalid_utf8(text), std::string::npos);
+    for (const char* mark : {"<script", "<img", "\x1b", "\x01", "\xE2\x80\xAE", "</script>",
+                             "</style><s", "onerror=alert(1)>\""}) {
+      EXPECT_THAT(text, Not(HasSubstr(mark)));
+      EXPECT_THAT(junit_xml(run), Not(HasSubstr(mark)));
+    }
+    // Every place that shows such a text was reached.
+    for (const auto& [name, part] : std::map<std::string, std::string>{
+             {"headline", html::headline_section(run, {}).text()},
+             {"coverage", html::coverage_section(run).text()},
+             {"rulers", html::rulers_section(run).text()},
+             {"failures", html::failure_section(run).text()},
+             {"trust", html::trust_section(run).text()},
+             {"trust table", html::trust_table(run).text()},
+             {"not checked", html::not_checked_section(run).text()},
+             {"experiments", html::experiments_section(run).text()},
+             {"environment", html::environment_section(run).text()},
+             {"command", html::command_section(run).text()},
+             {"differences",
+              html::differences_markup(run.info.program, run.experiments[1].comparisons[0]).text()},
+             {"top 5",
+              html::top5_tables(run.info.program, run.experiments[0].comparisons[0]).text()},
+             {"place",
+              html::place_facts(run.info.program, run.experiments[0].comparisons[0]).text()},
+             {"tightest", html::tightest_section(run).text()}}) {
+      if (name == "failures" && !red) continue;
+      EXPECT_THAT(part, HasSubstr("&lt;script&gt;alert(1)")) << name;
+    }
   }
-  EXPECT_THAT(text, HasSubstr("&lt;script&gt;alert(1)"));
 }
 
 // What a record holds is anybody's: no type of it may break the page.
@@ -198,10 +305,20 @@ TEST(Html, AStrangeRecordIsNoCrash) {
   }
 }
 
+std::string without_links(std::string text) {
+  for (std::size_t at = text.find("<a "); at != std::string::npos; at = text.find("<a ", at)) {
+    text.erase(at, text.find('>', at) + 1 - at);
+  }
+  for (std::size_t at = text.find("</a>"); at != std::string::npos; at = text.find("</a>", at)) {
+    text.erase(at, 4);
+  }
+  return text;
+}
+
 std::string grid_of(const RunResult& run) {
   const std::string text = page(run);
   const std::size_t grid = text.find("<table class=\"grid\">");
-  return text.substr(grid, text.find("</table>", grid) - grid);
+  return without_links(text.substr(grid, text.find("</table>", grid) - grid));
 }
 
 TEST(Html, WhatNobodyAsksForIsHatchedNotLeftOut) {
@@ -249,7 +366,7 @@ TEST(Html, ACellSaysTheWorstThatIsInIt) {
         page(run_of({experiment("EXP-1", std::move(comparisons), 1e-3, label)}));
     const std::size_t row = text.find("<tbody>");
     const std::size_t at = text.find("<td", row);
-    return text.substr(at, text.find("</td>", at) - at);
+    return without_links(text.substr(at, text.find("</td>", at) - at));
   };
   const auto held = compared(key("a"), 1e-4), failed = compared(key("b"), 2e-3);
   const auto nan = compared(key("c"), std::nan(""));
@@ -272,19 +389,19 @@ TEST(Html, TheFloorIsTheRunsOwnForTheSameModel) {
   floor.role = Role::kNoiseFloor;
   RunResult run = green();
   EXPECT_FALSE(noise_floor(run, "tiny", "cpu", "max_abs_error@1"));
-  EXPECT_THAT(html::rulers_section(run), HasSubstr("◇</i> not measured"));
+  EXPECT_THAT(html::rulers_section(run).text(), HasSubstr("◇</i> not measured"));
   run.experiments.push_back(floor);
   EXPECT_EQ(noise_floor(run, "tiny", "cpu", "max_abs_error@1")->value, 7e-5);
   EXPECT_FALSE(noise_floor(run, "tiny", "cuda", "max_abs_error@1"));
-  EXPECT_THAT(html::rulers_section(run), HasSubstr("◇</i> 7e-5"));
+  EXPECT_THAT(html::rulers_section(run).text(), HasSubstr("◇</i> 7e-5"));
   run.experiments.back().model = "another";
-  EXPECT_THAT(html::rulers_section(run), HasSubstr("◇</i> not measured"));
+  EXPECT_THAT(html::rulers_section(run).text(), HasSubstr("◇</i> not measured"));
   EXPECT_THAT(verdict(run), HasSubstr("in 2 of 2"))
       << "the floor is no comparison with the reference";
 }
 
 TEST(Html, TheTightestSpotIsShownWhenGreen) {
-  const std::string text = html::tightest_section(green());
+  const std::string text = html::tightest_section(green()).text();
   EXPECT_THAT(text, HasSubstr("b, full, cpu, float32"));
   EXPECT_THAT(text, HasSubstr("<b>20 %</b> of the bound used"));
   EXPECT_THAT(text, HasSubstr("token 7 <q><bdi> mat</bdi></q>"));
@@ -292,31 +409,65 @@ TEST(Html, TheTightestSpotIsShownWhenGreen) {
 }
 
 TEST(Html, AFailureIsTracedAsFarAsTheRecordGoes) {
-  const std::string text = html::failure_section(run_of({experiment(
-      "EXP-1", {compared(key("a"), 1e-4), compared(key("a", "cpu", "cached:half"), 2e-3)})}));
-  EXPECT_THAT(text, HasSubstr("<b>6</b> in a, cached:half, cpu"));
-  EXPECT_THAT(text, HasSubstr("decode (a call of 1 from position 6)"));
-  EXPECT_THAT(text, HasSubstr("not localised"));
-  EXPECT_THAT(text, HasSubstr("the full pass holds and a split one does not"));
+  const std::string text =
+      html::failure_section(
+          run_of({experiment("EXP-1", {compared(key("a"), 1e-4),
+                                       compared(key("a", "cpu", "cached:half"), 2e-3)})}))
+          .text();
+  // Each line says of which comparison it speaks.
+  const std::string where =
+      " <span class=\"quiet\">in <bdi>a, cached:half, cpu, float32</bdi></span>";
+  EXPECT_THAT(text, HasSubstr("<b>6</b>" + where));
+  EXPECT_THAT(text, HasSubstr("decode (a call of 1 from position 6)" + where));
+  EXPECT_THAT(text, HasSubstr("not localised" + where));
+  EXPECT_THAT(text, HasSubstr("<dt>where it is wrong</dt><dd>not recorded" + where));
+  EXPECT_THAT(text, HasSubstr("the full pass holds and a split one does not (not tried)" + where));
+  EXPECT_THAT(text, HasSubstr("<h4>The largest difference" + where));
   EXPECT_THAT(text, HasSubstr("./octlm run EXP-1 --device cpu</code></dd>"));
-  RunResult elsewhere = run_of({experiment("EXP-1", {compared(key("a"), 2e-3)})});
-  elsewhere.info.request = {{"models", {"tiny=/somewhere"}}};
-  EXPECT_THAT(html::failure_section(elsewhere),
-              HasSubstr("--device cpu</code> and the --model of"));
+}
+
+TEST(Html, AFailureSaysWhatTheErrorLooksLike) {
+  ComparisonResult half = compared(key("a", "cpu", "cached:half"), 2e-3);
+  std::vector<RowError> rows;
+  for (std::int64_t row = 0; row < 12; ++row) rows.push_back({row, row < 5 ? 1e-5 : 1.5e-3});
+  std::get<Measurement>(half.outcome).errors = error_by_position(rows);
+  const std::string text = html::failure_section(run_of({experiment("EXP-1", {half})})).text();
+  EXPECT_THAT(text, HasSubstr("<dd>only after the split at position 5"));
+}
+
+// What can be pasted is whole: the program says how, from what the record keeps of its arguments.
+TEST(Html, TheCommandIsTheProgramsOwn) {
+  RunResult run = run_of({experiment("EXP-1", {compared(key("a"), 2e-3)})});
+  run.info.command = "octlm run EXP-1 --out /old";
+  run.info.request = {{"models", {"tiny=/some where"}}};
+  run.info.program.repeat = [](const Repeat& what) {
+    return "run " + what.experiment + "," + what.spec_file + "," + what.device + " '" +
+           what.request["models"][0].get<std::string>() + "'";
+  };
+  EXPECT_THAT(html::failure_section(run).text(),
+              HasSubstr("<code>run EXP-1,EXP-1.json,cpu &#39;tiny=/some where&#39;</code>"));
+  for (const std::string& text : {html::command_section(run).text(), markdown_summary(run)}) {
+    EXPECT_THAT(text, Not(HasSubstr("--out")));
+    EXPECT_THAT(text, HasSubstr("run ,, "));
+  }
+  EXPECT_THAT(junit_xml(run), HasSubstr("to repeat: run EXP-1,EXP-1.json,cpu"));
+  run.info.request["models"][0] = "tiny=/some\nwhere";  // is not what a page can show
+  EXPECT_THAT(html::failure_section(run).text(), Not(HasSubstr("<code>")));
+  EXPECT_THAT(html::command_section(run).text(), HasSubstr("octlm run EXP-1 --out /old"));
 }
 
 TEST(Html, TheFirstBadPositionIsThatOfTheBoundNotOfTheLargestError) {
   ComparisonResult one = compared(key("a"), 2e-3);
   auto& record = std::get<Measurement>(one.outcome).record;
   record["rising"] = {{0, 1e-5}, {3, 1.5e-3}, {6, 2e-3}};
-  EXPECT_THAT(html::failure_section(run_of({experiment("EXP-1", {one})})),
-              HasSubstr("<b>3</b> in"));
+  EXPECT_THAT(html::failure_section(run_of({experiment("EXP-1", {one})})).text(),
+              HasSubstr("<b>3</b> "));
   record["rising"] = {{0, 1e-5}, {6, 2e-3}};
-  EXPECT_THAT(html::failure_section(run_of({experiment("EXP-1", {one})})),
-              HasSubstr("<b>6</b> in"));
+  EXPECT_THAT(html::failure_section(run_of({experiment("EXP-1", {one})})).text(),
+              HasSubstr("<b>6</b> "));
   record["rising"] = "strange";
-  EXPECT_THAT(html::failure_section(run_of({experiment("EXP-1", {one})})),
-              HasSubstr("<b>6</b> in"));
+  EXPECT_THAT(html::failure_section(run_of({experiment("EXP-1", {one})})).text(),
+              HasSubstr("<b>6</b> "));
 }
 
 // Both lists of tokens, aligned by their positions.
@@ -334,7 +485,7 @@ TEST(Html, ADifferenceOfTextIsShownTokenByToken) {
       {"reference", {token(0, 5, "a"), token(1, 8, "<b>")}}};
   record["differences"]["roundtrip_equal@1"] = {{"subject", "x"}, {"reference", kHostile}};
   record["differences"]["text_equal@1"] = "strange";
-  const std::string text = html::failure_section(run_of({experiment("EXP-1", {one})}));
+  const std::string text = html::failure_section(run_of({experiment("EXP-1", {one})})).text();
   EXPECT_THAT(text, HasSubstr("<td>5<small><q><bdi>a</bdi></q></small></td>"));
   EXPECT_THAT(text, HasSubstr("<td class=\"apart\">6<small><q><bdi>&lt;b</bdi></q></small></td>"));
   EXPECT_THAT(text, HasSubstr("<td class=\"apart\">8<small><q><bdi>&lt;b&gt;</bdi></q></small>"));
@@ -350,8 +501,39 @@ TEST(Html, AnIdThatIsNoWordIsNoCommand) {
   ExperimentResult one = experiment("EXP-1", {compared(key("a"), 2e-3)});
   for (const char* id : {"x; rm -rf ~", "$(id)", "-x", ""}) {
     one.id = id;
-    EXPECT_THAT(html::failure_section(run_of({one})), Not(HasSubstr("octlm run"))) << id;
+    EXPECT_THAT(html::failure_section(run_of({one})).text(), Not(HasSubstr("octlm run"))) << id;
   }
+}
+
+// Forty absences with one reason are one row, and not forty.
+TEST(Html, ComparisonsOfAnAbsentDeviceAreOneRow) {
+  std::vector<ComparisonResult> comparisons = {compared(key("a"), 1e-4),
+                                               {key("z", "cuda"), NotRun{"another reason", ""}}};
+  for (int i = 0; i < 40; ++i) {
+    comparisons.push_back({key(std::to_string(i), "cuda"), NotRun{"no GPU here", "cuda"}});
+  }
+  const std::string text =
+      html::experiments_section(run_of({experiment("EXP-1", comparisons)})).text();
+  EXPECT_THAT(text, HasSubstr(">40 comparisons on cuda</td>"));
+  EXPECT_THAT(text, HasSubstr(">not run: no GPU here</td>"));
+  const std::size_t table = text.find("<h4>Comparisons");
+  const std::string rows = text.substr(table, text.find("</table>", table) - table);
+  std::size_t count = 0;
+  for (std::size_t at = rows.find("<tr>"); at != std::string::npos; at = rows.find("<tr>", at + 1))
+    ++count;
+  EXPECT_EQ(count, 4U) << "the head, one measured, one for the forty, one with its own reason";
+}
+
+TEST(Html, TheWorstTokenOfEachComparisonStandsOnThePage) {
+  const std::string text =
+      html::experiments_section(
+          run_of({experiment("EXP-1", {compared(key("a"), 1e-4), compared(key("b"), 2e-4)})}))
+          .text();
+  EXPECT_THAT(text, HasSubstr("<details><summary>Where each comparison is worst</summary>"));
+  EXPECT_THAT(text, HasSubstr("<td><bdi>b</bdi></td><td>full</td><td>cpu</td><td class=\"n\">6</td>"
+                              "<td>token 7 <q><bdi> mat</bdi></q></td>"));
+  EXPECT_THAT(text, HasSubstr("<td class=\"n\">2.5</td><td class=\"n\">2.25</td>"
+                              "<td class=\"n\">2.000e-04</td><td class=\"n\">12</td>"));
 }
 
 TEST(Html, WhatFailedIsNotSaidToBeJustUsedUp) {
@@ -425,6 +607,7 @@ RunResult mixed() {
 
 TEST_F(ReadBack, EveryRenderingIsThatOfTheRun) {
   RunResult run = mixed();
+  run.info.folder = folder_.path();
   run.not_started = {"EXP-4"};
   run.interrupted_by = 2;
   run.summary = summarize(run, {});

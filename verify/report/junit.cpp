@@ -1,11 +1,14 @@
 #include "verify/report/junit.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
 #include "verify/lenient_json.h"
 #include "verify/report/facts.h"
 #include "verify/report/markup.h"
+#include "verify/report/repeat_command.h"
 #include "verify/report/text.h"
 
 namespace octlm::verify {
@@ -14,7 +17,8 @@ namespace {
 struct Case {
   enum class Ending { kPass, kFailure, kError, kSkipped };
   Ending ending = Ending::kPass;
-  std::string name, type, message;  // the last two of what is no pass
+  std::string name, type, message;        // the last two of what is no pass
+  std::vector<std::string> details = {};  // lines below the message of a failure or an error
   double seconds = 0;
 };
 
@@ -32,16 +36,16 @@ struct Suite {
   }
 };
 
-std::string attribute(const char* name, const std::string& value) {
-  return std::string(" ") + name + "=\"" + prose_markup(value) + "\"";
+Markup attribute(const Markup& name, const std::string& value) {
+  return " " + name + "=\"" + prose_markup(value) + "\"";
 }
 
-std::string attribute(const char* name, std::size_t count) {
+Markup attribute(const Markup& name, std::size_t count) {
   return attribute(name, std::to_string(count));
 }
 
 // xs:decimal knows no exponent.
-std::string seconds_attribute(double seconds) {
+Markup seconds_attribute(double seconds) {
   char text[32] = "0";
   if (seconds > 0 && seconds < 1e9) std::snprintf(text, sizeof text, "%.3f", seconds);
   return attribute("time", text);
@@ -79,12 +83,32 @@ std::string uncounted(const RunResult& run, const ExperimentResult& experiment,
          (experiment.trust.why.empty() ? "" : ": " + experiment.trust.why);
 }
 
+// Its device failed or broke: there the failure is told, once, with all that belongs to it.
+bool is_told_by_verdict(const ExperimentResult& experiment, const std::string& device) {
+  return std::ranges::any_of(experiment.judgement.devices, [&](const DeviceResult& one) {
+    return one.device == device &&
+           (one.verdict == Verdict::kFail || one.verdict == Verdict::kError);
+  });
+}
+
+// "max_abs_error@1 2.000e-03 not <= 1.000e-03", with this comparison's value and not the worst.
+std::string broken_text(const Judged& found, const ComparisonResult& comparison) {
+  CriterionResult here = *found.by;
+  const auto& metrics = comparison.measurement()->metrics;
+  const auto value = metrics.find(here.metric);
+  here.value = value == metrics.end() ? std::nullopt : std::optional(value->second);
+  here.holds = false;
+  return here.metric + " " + criterion_text(here);
+}
+
 Case case_of(const RunResult& run, const ExperimentResult& experiment,
              const ComparisonResult& comparison) {
   using Ending = Case::Ending;
   Case made{.name = key_text(comparison.key), .type = "", .message = ""};
   made.seconds = seconds_of(comparison);
   const Judged found = judged(experiment, comparison);
+  const bool told = is_told_by_verdict(experiment, comparison.key.device);
+  const std::string where = "; counted once, by the verdict on " + comparison.key.device;
   switch (found.state) {
     case ComparisonState::kHeld:
       if (auto why = uncounted(run, experiment, comparison.key.device); !why.empty()) {
@@ -92,21 +116,17 @@ Case case_of(const RunResult& run, const ExperimentResult& experiment,
         made.message = "holds, but " + why;
       }
       break;
-    case ComparisonState::kBroke: {
-      made.ending = Ending::kFailure;
+    case ComparisonState::kBroke:
+      made.ending = told ? Ending::kSkipped : Ending::kFailure;
       made.type = found.by->metric;
-      CriterionResult here = *found.by;  // with this comparison's value, not the worst
-      const auto& metrics = comparison.measurement()->metrics;
-      const auto value = metrics.find(here.metric);
-      here.value = value == metrics.end() ? std::nullopt : std::optional(value->second);
-      here.holds = false;
-      made.message = here.metric + " " + criterion_text(here);
+      made.message = broken_text(found, comparison);
+      if (told) made.message = "fails: " + made.message + where;
       break;
-    }
     case ComparisonState::kError:
-      made.ending = Ending::kError;
+      made.ending = told ? Ending::kSkipped : Ending::kError;
       made.type = "error";
       made.message = comparison.broken()->what;
+      if (told) made.message = "error: " + made.message + where;
       break;
     case ComparisonState::kNotRun:
       made.ending = Ending::kSkipped;
@@ -118,6 +138,61 @@ Case case_of(const RunResult& run, const ExperimentResult& experiment,
       break;
   }
   return made;
+}
+
+std::string number_or_word(const nlohmann::json& json) {
+  const auto number = number_of(json);
+  if (!number) return "not recorded";
+  if (!std::isfinite(*number)) return number_text(*number);
+  char text[40];  // nine digits tell two float32 values apart
+  std::snprintf(text, sizeof text, "%.9g", *number);
+  return text;
+}
+
+// "largest difference at position 6, column 7 \" mat\": subject 2.5, reference 2.25"
+std::string place_text(const Program& program, const ComparisonResult& comparison) {
+  const auto& worst = member(comparison.measurement()->record, "worst");
+  if (!worst.is_object()) return "";
+  const auto position = integer_of(member(worst, "position"));
+  const auto column = integer_of(member(worst, program.column_field.c_str()));
+  const std::string text = string_of(member(worst, "text"));
+  return "largest difference at position " +
+         (position ? std::to_string(*position) : "not recorded") + ", " + program.column + " " +
+         (column ? std::to_string(*column) : "not recorded") +
+         (text.empty() ? "" : " \"" + text + "\"") + ": subject " +
+         number_or_word(member(worst, "subject")) + ", reference " +
+         number_or_word(member(worst, "reference"));
+}
+
+// What broke on the device, comparison by comparison, the engine, and the command to see it again.
+std::vector<std::string> details_of(const RunResult& run, const ExperimentResult& experiment,
+                                    const std::string& device) {
+  constexpr std::size_t kShown = 20;
+  std::vector<std::string> lines;
+  std::size_t broke = 0;
+  for (const ComparisonResult& one : experiment.comparisons) {
+    if (one.key.device != device) continue;
+    const Judged found = judged(experiment, one);
+    if (one.broken()) {
+      if (++broke <= kShown)
+        lines.push_back("error in " + key_text(one.key) + ": " + one.broken()->what);
+      continue;
+    }
+    if (found.state != ComparisonState::kBroke || ++broke > kShown) continue;
+    lines.push_back("fails in " + key_text(one.key) + ": " + broken_text(found, one));
+    if (const auto position = first_bad_position(one, found.by)) {
+      lines.push_back("  first bad position " + std::to_string(*position));
+    }
+    if (const std::string place = place_text(run.info.program, one); !place.empty()) {
+      lines.push_back("  " + place);
+    }
+  }
+  if (broke > kShown)
+    lines.push_back("and " + std::to_string(broke - kShown) + " more comparisons");
+  for (const std::string& name : subjects_of(experiment)) lines.push_back("engine: " + name);
+  const std::string command = repeat_command(run, experiment, device);
+  if (!command.empty()) lines.push_back("to repeat: " + command);
+  return lines;
 }
 
 Case verdict_case(const RunResult& run, const ExperimentResult& experiment,
@@ -136,10 +211,12 @@ Case verdict_case(const RunResult& run, const ExperimentResult& experiment,
     case Verdict::kFail:
       made.ending = Ending::kFailure;
       made.type = "fail";
+      made.details = details_of(run, experiment, device);
       break;
     case Verdict::kError:
       made.ending = Ending::kError;
       made.type = "error";
+      made.details = details_of(run, experiment, device);
       break;
     case Verdict::kNotRun:
       made.ending = Ending::kSkipped;
@@ -149,11 +226,19 @@ Case verdict_case(const RunResult& run, const ExperimentResult& experiment,
   return made;
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 Suite suite_of(const RunResult& run, const ExperimentResult& experiment) {
   Suite suite{.name = experiment.id, .seconds = experiment.seconds};
   suite.properties = {{"kind", experiment.kind},
                       {"title", experiment.title},
                       {"verdict", verdict_text(experiment)},
+                      {"subject", joined(subjects_of(experiment))},
+                      {"reference", joined(references_of(experiment))},
                       {"label", experiment.trust.label},
                       {"spec_sha256", experiment.spec_sha256}};
   for (const ComparisonResult& comparison : experiment.comparisons) {
@@ -167,32 +252,35 @@ Suite suite_of(const RunResult& run, const ExperimentResult& experiment) {
     suite.cases.push_back(verdict_case(run, experiment, "", experiment.judgement.verdict,
                                        experiment.judgement.reason));
   }
-  suite.output = verdict_text(experiment) + ", " + trust_text(experiment.trust);
+  const std::string subject = joined(subjects_of(experiment));
+  suite.output = verdict_text(experiment) + ", " + trust_text(experiment.trust) +
+                 (subject.empty() ? "" : ", under test: " + subject);
   return suite;
 }
 
 // `package`: the suite's, with its name.
-std::string case_text(const std::string& package, const Case& one) {
-  std::string text = "    <testcase" + attribute("name", one.name) +
-                     attribute("classname", package) + seconds_attribute(one.seconds);
-  const char* element = one.ending == Case::Ending::kFailure ? "failure"
-                        : one.ending == Case::Ending::kError ? "error"
-                                                             : "skipped";
-  if (one.ending == Case::Ending::kPass) return text + "/>\n";
-  text += std::string(">\n      <") + element + attribute("message", one.message);
+Markup case_text(const std::string& package, const Case& one) {
+  const Markup head = "    <testcase" + attribute("name", one.name) +
+                      attribute("classname", package) + seconds_attribute(one.seconds);
+  if (one.ending == Case::Ending::kPass) return head + "/>\n";
+  const Markup element = one.ending == Case::Ending::kFailure ? Markup("failure")
+                         : one.ending == Case::Ending::kError ? Markup("error")
+                                                              : Markup("skipped");
+  const Markup text = head + ">\n      <" + element + attribute("message", one.message);
   if (one.ending == Case::Ending::kSkipped) return text + "/>\n    </testcase>\n";
-  text += attribute("type", one.type) + ">" + prose_markup(one.message) + "</" + element + ">";
-  return text + "\n    </testcase>\n";
+  Markup lines = prose_markup(one.message);
+  for (const std::string& line : one.details) lines += "\n" + prose_markup(line);
+  return text + attribute("type", one.type) + ">" + lines + "</" + element + ">\n    </testcase>\n";
 }
 
-std::string counts_text(std::size_t tests, std::size_t failures, std::size_t errors) {
+Markup counts_text(std::size_t tests, std::size_t failures, std::size_t errors) {
   return attribute("tests", tests) + attribute("failures", failures) + attribute("errors", errors);
 }
 
-std::string suite_text(const std::string& package, const Suite& suite, std::size_t id,
-                       const std::string& time) {
+Markup suite_text(const std::string& package, const Suite& suite, std::size_t id,
+                  const std::string& time) {
   using Ending = Case::Ending;
-  std::string text =
+  Markup text =
       "  <testsuite" + attribute("name", suite.name) + attribute("package", package) +
       attribute("id", id) + attribute("timestamp", time) + attribute("hostname", "localhost") +
       counts_text(suite.cases.size(), suite.count(Ending::kFailure), suite.count(Ending::kError)) +
@@ -238,7 +326,7 @@ std::string junit_xml(const RunResult& run) {
 
   std::size_t tests = 0, failures = 0, errors = 0;
   double seconds = 0;
-  std::string text;
+  Markup text;
   const std::string time = timestamp(run.info.started);
   for (std::size_t i = 0; i < suites.size(); ++i) {
     tests += suites[i].cases.size();
@@ -247,9 +335,11 @@ std::string junit_xml(const RunResult& run) {
     seconds += suites[i].seconds;
     text += suite_text(run.info.program.name, suites[i], i, time);
   }
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
-         attribute("name", run.info.program.name) + counts_text(tests, failures, errors) +
-         seconds_attribute(seconds) + ">\n" + text + "</testsuites>\n";
+  const Markup all = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
+                     attribute("name", run.info.program.name) +
+                     counts_text(tests, failures, errors) + seconds_attribute(seconds) + ">\n" +
+                     text + "</testsuites>\n";
+  return all.text();
 }
 
 }  // namespace octlm::verify

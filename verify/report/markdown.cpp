@@ -1,7 +1,11 @@
 #include "verify/report/markdown.h"
 
+#include <algorithm>
+
 #include "verify/report/escape.h"
+#include "verify/report/facts.h"
 #include "verify/report/markup.h"
+#include "verify/report/repeat_command.h"
 #include "verify/report/text.h"
 
 namespace octlm::verify {
@@ -13,10 +17,37 @@ constexpr std::size_t kMaxEntries = 60;        // of a list
 
 std::string cell(const std::string& text) { return for_markdown(shortened(text, kMaxCell)); }
 
-std::string row(const std::vector<std::string>& cells) {
-  std::string text = "|";
-  for (const std::string& one : cells) text += " " + one + " |";
-  return text + "\n";
+using Row = std::vector<std::string>;
+
+// How wide it is in a file: the symbols of verdicts take two columns, one is two characters.
+std::size_t width_of(const std::string& text) {
+  std::size_t width = display_width(text);
+  for (const char* wide : {"✅", "❌", "⚪"}) width += text.find(wide) != std::string::npos;
+  return width;
+}
+
+// A table that reads as one without being rendered: every column as wide as its widest cell, up to
+// a limit that one long text may pass.
+std::string table(const std::vector<Row>& rows) {
+  constexpr std::size_t kWidest = 60;
+  std::vector<std::size_t> widths(rows.front().size(), 3);
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (width_of(row[i]) <= kWidest) widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+  }
+  const auto line = [&](const Row& row, char fill) {
+    std::string text = "|";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::size_t has = width_of(row[i]);
+      text += std::string(1, fill) + row[i] +
+              std::string(widths[i] - std::min(widths[i], has), fill) + fill + "|";
+    }
+    return text + "\n";
+  };
+  std::string text = line(rows.front(), ' ') + line(Row(widths.size()), '-');
+  for (std::size_t i = 1; i < rows.size(); ++i) text += line(rows[i], ' ');
+  return text;
 }
 
 const char* symbol(Verdict verdict) {
@@ -39,14 +70,16 @@ std::string seconds_text(const ExperimentResult& experiment) {
   return text(seconds.subject) + " / " + text(seconds.reference);
 }
 
-std::string experiment_row(const ExperimentResult& experiment) {
+Row experiment_row(const ExperimentResult& experiment) {
   const CriterionResult* decisive = decisive_criterion(experiment);
-  return row({cell(experiment.id), cell(experiment.kind),
-              symbol(experiment.judgement.verdict) + cell(verdict_text(experiment)),
-              std::to_string(experiment.compared()) + " of " + std::to_string(experiment.planned),
-              decisive ? cell(decisive->metric + " " + criterion_text(*decisive)) : "-",
-              decisive ? used_text(*decisive) : "-", seconds_text(experiment),
-              cell(trust_text(experiment.trust))});
+  return {cell(experiment.id),
+          cell(experiment.kind),
+          symbol(experiment.judgement.verdict) + cell(verdict_text(experiment)),
+          std::to_string(experiment.compared()) + " of " + std::to_string(experiment.planned),
+          decisive ? cell(decisive->metric + " " + criterion_text(*decisive)) : "-",
+          decisive ? used_text(*decisive) : "-",
+          seconds_text(experiment),
+          cell(trust_text(experiment.trust))};
 }
 
 // Bullets, as many as fit; the rest are counted.
@@ -83,14 +116,34 @@ std::string not_checked_section(const RunResult& run) {
   return "\n**Not checked**\n\n" + bullets(entries);
 }
 
-std::string origin_section(const RunInfo& info) {
+std::string joined(const std::vector<std::string>& names, const char* none) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? none : text;
+}
+
+std::string engines_section(const RunResult& run) {
+  return "\nUnder test: " + cell(joined(subjects_of(run), "no engine answered")) +
+         "; reference: " + cell(joined(references_of(run), "none was used")) + ".\n";
+}
+
+// As a block of code, in which nothing is markup but a longer fence.
+std::string code_block(const std::string& text) {
+  std::string fence = "```";
+  while (text.find(fence) != std::string::npos) fence += '`';
+  return fence + "sh\n" + text + "\n" + fence + "\n";
+}
+
+std::string origin_section(const RunResult& run) {
+  const RunInfo& info = run.info;
   const std::string dirty = !info.dirty ? " (state unknown)" : *info.dirty ? " (modified)" : "";
   return "\n" + cell(info.program.name) + " " + cell(info.version) + ", commit " +
          cell(info.commit) + dirty + ", code " + cell(info.code_sha256.substr(0, 12)) +
          ", started " + cell(info.started) +
          (info.resumed.empty() ? "" : ", interrupted, resumed " + cell(info.resumed)) +
          (info.ledger_head ? ", ledger head " + cell(info.ledger_head->substr(0, 12)) : "") +
-         ".\n" + "To repeat: <code>" + cell(info.command) + "</code>\n";
+         ".\n\nTo repeat:\n\n" +
+         code_block(shortened(for_terminal(repeat_command(run)), 4 * kMaxCell));
 }
 
 }  // namespace
@@ -98,20 +151,21 @@ std::string origin_section(const RunInfo& info) {
 std::string markdown_summary(const RunResult& run) {
   std::string text = "## " + cell(run.info.program.name) + ": " + cell(headline(run)) + "\n\n" +
                      cell(run.summary.why) + "\n";
-  text += red_section(run) + not_checked_section(run) + "\n";
-  text += row({"experiment", "kind", "verdict", "compared", "worst against its bound", "used",
-               "seconds subject / reference", "label"});
-  text += "|---|---|---|---|---|---|---|---|\n";
-  std::size_t left = run.experiments.size();
+  text += engines_section(run) + red_section(run) + not_checked_section(run) + "\n";
+  std::vector<Row> rows = {{"experiment", "kind", "verdict", "compared", "worst against its bound",
+                            "used", "seconds subject / reference", "label"}};
+  std::size_t bytes = text.size();
   for (const ExperimentResult& experiment : run.experiments) {
-    if (text.size() > kMaxBytes) {
-      text += "\n" + std::to_string(left) + " more experiments are in results.jsonl.\n";
-      break;
-    }
-    text += experiment_row(experiment);
-    --left;
+    Row row = experiment_row(experiment);
+    for (const std::string& one : row) bytes += std::max<std::size_t>(one.size(), 64);
+    if (bytes > kMaxBytes) break;
+    rows.push_back(std::move(row));
   }
-  return text + origin_section(run.info);
+  text += table(rows);
+  if (const std::size_t left = run.experiments.size() + 1 - rows.size(); left > 0) {
+    text += "\n" + std::to_string(left) + " more experiments are in results.jsonl.\n";
+  }
+  return text + origin_section(run);
 }
 
 }  // namespace octlm::verify

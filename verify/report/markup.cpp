@@ -27,13 +27,13 @@ const char* reference(char c) {
 
 }  // namespace
 
-std::string for_markup(std::string_view text) {
+Markup Markup::escaped(std::string_view text) {
   const std::string shown = for_terminal(text);
-  std::string safe;
-  safe.reserve(shown.size());
+  Markup safe;
+  safe.text_.reserve(shown.size());
   for (const char c : shown) {
     const char* as = reference(c);
-    as == nullptr ? safe += c : safe += as;
+    as == nullptr ? safe.text_ += c : safe.text_ += as;
   }
   return safe;
 }
@@ -45,8 +45,8 @@ std::string shortened(std::string_view text, std::size_t bytes) {
   return std::string(text.substr(0, end)) + "…";
 }
 
-std::string name_markup(std::string_view text) { return for_markup(shortened(text, kNameBytes)); }
+Markup name_markup(std::string_view text) { return for_markup(shortened(text, kNameBytes)); }
 
-std::string prose_markup(std::string_view text) { return for_markup(shortened(text, kProseBytes)); }
+Markup prose_markup(std::string_view text) { return for_markup(shortened(text, kProseBytes)); }
 
 }  // namespace octlm::verify

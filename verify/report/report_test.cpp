@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <set>
 #include <sstream>
 
 #include "formats/output_file.h"
@@ -214,7 +215,8 @@ TEST(MetricText, IsShort) {
 // Our own words read well as they stand in the file.
 TEST(Markdown, AMarkIsEscapedOnlyWhereItIsOne) {
   for (const char* plain : {"checkpoint_load", "max_abs_error@1 1.2e-04", "not run (here)", "f(x)",
-                            "finite@1: false", "a__b", "(1) and 2)"}) {
+                            "finite@1: false", "a__b", "(1) and 2)", "1e-4 <= 1e-3", "1 not <= 2",
+                            "pass -> fail", "a + b", "it's \"so\"", "no. # here", "so!"}) {
     EXPECT_EQ(for_markdown(plain), plain);
   }
   EXPECT_EQ(for_markdown("_a_"), "&#95;a&#95;");
@@ -226,6 +228,12 @@ TEST(Markdown, AMarkIsEscapedOnlyWhereItIsOne) {
   EXPECT_EQ(for_markdown("1) a"), "1&#41; a");
   EXPECT_EQ(for_markdown("[l](http://e.example)"), "&#91;l&#93;(http&#58;//e.example)");
   EXPECT_EQ(for_markdown("![i](x)"), "&#33;&#91;i&#93;(x)");
+  EXPECT_EQ(for_markdown("a <b> c"), "a &#60;b&#62; c");
+  EXPECT_EQ(for_markdown("<= >"), "&#60;= &#62;") << "at the start; at the end";
+  EXPECT_EQ(for_markdown("+ a"), "&#43; a");
+  EXPECT_EQ(for_markdown("# a"), "&#35; a");
+  EXPECT_EQ(for_markdown("see #12"), "see &#35;12");
+  EXPECT_EQ(for_markdown("a->b"), "a-&#62;b");
   EXPECT_EQ(for_markdown("@someone"), "&#64;someone");
   EXPECT_EQ(for_markdown("a@1someone"), "a&#64;1someone");
   EXPECT_EQ(for_markdown("a@1.example"), "a&#64;1.example");
@@ -261,7 +269,9 @@ TEST(Reports, HostileTextIsHarmless) {
       run_with(std::move(experiment), spec_of("EXP-1", {at_most("max_abs_error@1", 1e-3)}));
   run.info.command = kHostile;
   const std::string markdown = markdown_summary(run);
-  EXPECT_THAT(markdown, Not(HasSubstr("<script")));
+  const std::size_t code = markdown.find("```sh\n");  // in a block of code nothing is markup
+  EXPECT_THAT(markdown.substr(0, code), Not(HasSubstr("<script")));
+  EXPECT_EQ(markdown.find("```", code + 3), markdown.size() - 4) << "the block ends the file";
   EXPECT_THAT(markdown, HasSubstr("BaNaNa-Infinity"));
   std::ostringstream progress;
   std::ostringstream table;
@@ -365,6 +375,31 @@ TEST(Tally, WhatWasNotReachedWasPlanned) {
   const std::string text = markdown_summary(run);
   EXPECT_THAT(text, Not(HasSubstr("Everything that was planned was checked")));
   EXPECT_THAT(text, HasSubstr("the run, 59 planned comparisons: it did not end"));
+}
+
+// A file that is read as it stands: columns are aligned, and a bound's sign is a sign.
+TEST(Markdown, ReadsWellUnrendered) {
+  RunResult run = mixed_run();
+  auto& record = std::get<Measurement>(run.experiments[0].comparisons[0].outcome).record;
+  record["subject"] = {{"engine", "an engine"}, {"version", "2.1"}};
+  record["reference"] = {{"engine", "another"}, {"version", "4"}, {"source", "live"}};
+  const std::string text = markdown_summary(run);
+  EXPECT_THAT(text, HasSubstr("\nUnder test: an engine 2.1; reference: another 4 (live).\n"));
+  EXPECT_THAT(text, HasSubstr("max_abs_error@1 2.000e-04 <= 1.000e-03"));
+  EXPECT_THAT(text, HasSubstr("To repeat:\n\n```sh\noctlm run\n```\n"));
+  for (const char* html : {"&#", "<code>", "<br"}) EXPECT_THAT(text, Not(HasSubstr(html)));
+  std::istringstream lines(text);
+  std::set<std::size_t> widths;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("|")) widths.insert(display_width(line) + (line.find("✅") != line.npos));
+  }
+  EXPECT_EQ(widths.size(), 1U) << text;
+}
+
+TEST(Markdown, ACommandCannotEndItsBlock) {
+  RunResult run = mixed_run();
+  run.info.command = "octlm run '```' '````' <b>";
+  EXPECT_THAT(markdown_summary(run), HasSubstr("`````sh\noctlm run '```' '````' <b>\n`````\n"));
 }
 
 TEST(Markdown, FitsAStepSummary) {

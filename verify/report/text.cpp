@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "verify/lenient_json.h"
@@ -151,6 +152,21 @@ std::string share_text(double share) {
     std::snprintf(text, sizeof text, share < 0.01 ? "%.2g %%" : "%.0f %%", 100 * share);
   }
   return text;
+}
+
+std::string short_number(double value) {
+  if (!std::isfinite(value) || value == 0) return number_text(value);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  if (std::fabs(value) < 0.01 || std::fabs(value) >= 1e4)
+    std::snprintf(text, sizeof text, "%.2e", value);
+  std::string said = text;
+  const std::size_t e = said.find('e');
+  if (e == std::string::npos) return said;
+  std::string mantissa = said.substr(0, e);
+  while (mantissa.back() == '0') mantissa.pop_back();
+  if (mantissa.back() == '.') mantissa.pop_back();
+  return mantissa + "e" + std::to_string(std::atoi(said.c_str() + e + 1));
 }
 
 SideSeconds side_seconds(const ExperimentResult& experiment) {

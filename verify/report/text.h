@@ -24,6 +24,9 @@ std::string criterion_text(const CriterionResult& criterion);
 std::string used_text(const CriterionResult& criterion);  // "10 %", "-"
 std::string share_text(double share);                     // "10 %", "0.12 %", "37 times"
 
+// Three digits, and no zeros in the exponent: "1.37e-4".
+std::string short_number(double value);
+
 struct SideSeconds {
   std::optional<double> subject, reference;  // absent when no record says
 };

@@ -1,0 +1,100 @@
+#include "experiments/commands/repeat_command.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "experiments/engines/local_environment.h"
+#include "verify/lenient_json.h"
+#include "verify/provenance.h"
+
+namespace octlm::experiments {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string shell_word(const std::string& word) {
+  const char* const words[] = {word.c_str()};
+  return verify::command_line(1, words);
+}
+
+std::vector<std::string> texts(const Json& list) {
+  std::vector<std::string> texts;
+  if (!list.is_array()) return texts;
+  for (const Json& one : list) {
+    if (one.is_string()) texts.push_back(verify::string_of(one));
+  }
+  return texts;
+}
+
+// NAME='DIR WITH SPACES'
+std::string model_text(const std::string& model) {
+  const std::size_t at = model.find('=');
+  if (at == std::string::npos) return shell_word(model);
+  return shell_word(model.substr(0, at)) + "=" + shell_word(model.substr(at + 1));
+}
+
+// A word that is a file's name and no option.
+std::string file_word(const std::string& file) {
+  return shell_word(file.starts_with("-") ? "./" + file : file);
+}
+
+bool is_registered(const verify::Repeat& what) {
+  return what.spec_file.empty() || what.spec_file.starts_with("experiments/registered/");
+}
+
+std::string selection(const verify::Repeat& what) {
+  if (what.experiment.empty()) {
+    std::string text;
+    for (const std::string& one : texts(verify::member(what.request, "selection"))) {
+      text += " " + file_word(one);
+    }
+    return text;
+  }
+  if (is_registered(what)) return " " + shell_word(what.experiment);
+  // Relative to the checkout, in which the command may not be typed.
+  const std::filesystem::path file = checkout_root() / what.spec_file;
+  return " " + file_word(file.string());
+}
+
+}  // namespace
+
+std::string repeat_text(const verify::Repeat& what) {
+  const Json& request = what.request;
+  if (!request.is_object()) return "";
+  const auto text = [&](const char* name) {
+    return verify::string_of(verify::member(request, name));
+  };
+  std::string command = "./octlm run" + selection(what);
+  for (const std::string& model : texts(verify::member(request, "models"))) {
+    command += " --model " + model_text(model);
+  }
+  std::vector<std::string> devices = texts(verify::member(request, "devices"));
+  if (!what.device.empty()) devices = {what.device};
+  for (const std::string& device : devices) command += " --device " + shell_word(device);
+  const std::string subject = text("subject"), reference = text("reference");
+  const bool foreign = !subject.empty() && subject != "octlm";
+  if (foreign) command += " --subject " + shell_word(subject);
+  const auto timeout = verify::number_of(verify::member(request, "subject_timeout_s"));
+  if (foreign && timeout && *timeout != 600) {
+    command += " --subject-timeout " + Json(*timeout).dump();
+  }
+  if (!reference.empty() && reference != "transformers") {
+    command += " --reference " + shell_word(reference);
+  }
+  if (what.experiment.empty()) {
+    std::string absent;
+    for (const std::string& one : texts(verify::member(request, "require"))) {
+      absent += (absent.empty() ? "" : ",") + one;
+    }
+    if (!absent.empty()) command += " --require " + shell_word(absent);
+  }
+  const std::string directory = text("directory");
+  if (foreign && !directory.empty() && directory != checkout_root().string()) {
+    const std::string launcher = (checkout_root() / "octlm").string();
+    return "cd " + file_word(directory) + " && " + shell_word(launcher) +
+           command.substr(std::string("./octlm").size());
+  }
+  return command;
+}
+
+}  // namespace octlm::experiments
