@@ -354,6 +354,9 @@ TEST(ErrorByPosition, AColumnIsAloneWhenTheRestOfItsRowIsRightBesideIt) {
   using Column = std::optional<std::int64_t>;
   EXPECT_EQ(found.lone_column, (std::vector<Column>{{}, 1, {}, 2}));
   EXPECT_TRUE(error_by_position(with_errors({{1, 1}}).errors()).lone_column.empty());
+  std::vector<RowError> pairs(256, RowError{0, 1e-5, 3});  // bins of two rows
+  pairs[1] = {1, 0.5, 7};
+  EXPECT_EQ(error_by_position(pairs).lone_column.front(), 7) << "that of the bin's largest error";
 }
 
 // Across the blocks of a row as within one.
