@@ -8,12 +8,14 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/inputs.h"
 #include "experiments/commands/selection.h"
 #include "experiments/engines/checkpoint_store.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/model_experiment.h"
 #include "experiments/kinds/sides.h"
+#include "formats/output_file.h"
 #include "reference/recorded/recorded.h"
 #include "verify/runner.h"
 
@@ -55,11 +57,24 @@ void show_progress(std::size_t done, std::size_t total) {
             << (terminal && done < total ? "" : "\n") << std::flush;
 }
 
+// Nothing that a recording's files would replace is one of the inputs.
+void require_no_recorded_input(const std::filesystem::path& folder,
+                               const std::vector<std::filesystem::path>& inputs) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("logits.") || name == "manifest.json")
+      formats::require_no_input(entry.path(), inputs);
+  }
+}
+
 int record(const RecordArguments& arguments) {
   LocalOptions local;
   for (const std::string& model : arguments.models) add_model_path(local.models, model);
-  const auto [spec, read, role] = read_one(arguments);
-  const auto* experiment = about_a_model(*read);
+  std::vector<verify::RunItem> items;
+  items.push_back(read_one(arguments));
+  const verify::Spec& spec = items.front().spec;
+  const auto* experiment = about_a_model(*items.front().experiment);
   if (experiment == nullptr || experiment->logit_reference() == nullptr) {
     throw std::invalid_argument("record " + spec.id + ": a " + spec.kind +
                                 " has no reference to record");
@@ -73,6 +88,8 @@ int record(const RecordArguments& arguments) {
   if (std::filesystem::exists(std::filesystem::path(arguments.out) / "manifest.json")) {
     throw std::invalid_argument("record --out " + arguments.out + ": already holds a recording");
   }
+
+  require_no_recorded_input(arguments.out, inputs_of(items, local));
 
   const Environment environment = local_environment(local);
   auto opened = open_sides<reference::Engine>(

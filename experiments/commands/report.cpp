@@ -1,10 +1,12 @@
 // octlm report DIR: the pages of a run made again from its results.jsonl. Runs nothing.
+#include <array>
 #include <iostream>
 #include <memory>
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/octlm_program.h"
+#include "formats/output_file.h"
 #include "verify/report/escape.h"
 #include "verify/report/rendering.h"
 #include "verify/run_file.h"
@@ -42,6 +44,8 @@ int report(const ReportArguments& arguments) {
   const fs::path folder = fs::weakly_canonical(arguments.folder);
   verify::read_run_file(folder);  // what is no run is refused before anything is made
   const fs::path to = destination(arguments, folder);
+  for (const char* name : verify::kRenderings)
+    formats::require_no_input(to / name, std::array{folder / "results.jsonl"});
   const auto made = verify::render_run(folder, to, this_project(), octlm_program());
   if (made.torn) {
     std::cerr << "octlm: the last line of results.jsonl was cut off and is left out\n";

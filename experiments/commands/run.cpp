@@ -8,6 +8,7 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/inputs.h"
 #include "experiments/commands/octlm_program.h"
 #include "experiments/commands/selection.h"
 #include "experiments/engines/local_environment.h"
@@ -19,6 +20,7 @@
 #include "formats/standard_streams.h"
 #include "reference/process/command_words.h"
 #include "reference/process/process.h"
+#include "verify/ledger/publish.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
 #include "verify/run_file.h"
@@ -186,6 +188,9 @@ int run(const RunArguments& given, const std::string& command) {
   options.info.subject_sha256 = subject_sha256(local.subject);
   if (!arguments.resume.empty()) options.resume = arguments.resume;
   options.more_reports = {&console};
+  for (const auto& folder : {options.out, options.resume}) {
+    if (folder) require_no_inputs(*folder, verify::kArtefacts, inputs_of(items, local));
+  }
   const int exit_code = verify::run(options, items).summary.exit_code;
   std::cout << table.str();
   return exit_code;
