@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
@@ -15,6 +16,7 @@
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/model_experiment.h"
 #include "experiments/kinds/sides.h"
+#include "formats/folder_lock.h"
 #include "formats/output_file.h"
 #include "reference/recorded/recorded.h"
 #include "verify/runner.h"
@@ -68,6 +70,30 @@ void require_no_recorded_input(const std::filesystem::path& folder,
   }
 }
 
+// The folder of a recording in the making: ours alone, and gone again when nothing came of it.
+class RecordingFolder {
+ public:
+  explicit RecordingFolder(std::filesystem::path folder)
+      : folder_(std::move(folder)), made_(std::filesystem::create_directories(folder_)) {
+    lock_.emplace(folder_);
+    if (std::filesystem::exists(folder_ / "manifest.json"))
+      throw std::invalid_argument("record --out " + folder_.string() +
+                                  ": already holds a recording");
+  }
+  ~RecordingFolder() {
+    lock_.reset();
+    std::error_code not_empty;
+    if (made_) std::filesystem::remove(folder_, not_empty);
+  }
+  RecordingFolder(const RecordingFolder&) = delete;
+  RecordingFolder& operator=(const RecordingFolder&) = delete;
+
+ private:
+  std::filesystem::path folder_;
+  bool made_;
+  std::optional<formats::FolderLock> lock_;
+};
+
 int record(const RecordArguments& arguments) {
   LocalOptions local;
   for (const std::string& model : arguments.models) add_model_path(local.models, model);
@@ -85,12 +111,10 @@ int record(const RecordArguments& arguments) {
     throw std::invalid_argument(
         "record " + spec.id + ": its model names no \"files\": a recording must know its weights");
   }
-  if (std::filesystem::exists(std::filesystem::path(arguments.out) / "manifest.json")) {
-    throw std::invalid_argument("record --out " + arguments.out + ": already holds a recording");
-  }
 
   require_no_recorded_input(arguments.out, inputs_of(items, local));
 
+  const RecordingFolder folder(arguments.out);
   const Environment environment = local_environment(local);
   auto opened = open_sides<reference::Engine>(
       environment, {.model = model,
