@@ -57,7 +57,7 @@ class WholeFile {
 void replace_file(const std::filesystem::path& file, std::string_view text);
 
 // Throws std::runtime_error "PATH: cannot be written: not a regular file" when a folder, a device,
-// a FIFO or a socket has the name, by way of a link or not, and when a file that may not be written.
+// a FIFO or a socket has the name, by way of a link or not; and for a file that may not be written.
 void require_replaceable(const std::filesystem::path& file);
 
 // Throws std::invalid_argument when `output` is there and is one of `inputs`, by another path, a
