@@ -8,6 +8,7 @@
 
 #include "experiments/commands/commands.h"
 #include "formats/json_reader.h"
+#include "formats/standard_streams.h"
 #include "reference/transformers/python.h"
 #include "verify/ledger/ledger.h"
 #include "verify/provenance.h"
@@ -63,6 +64,8 @@ int run_program(int argc, char** argv) {
   }
   try {
     return action();
+  } catch (const octlm::formats::OutputLost&) {
+    throw;
   } catch (const octlm::formats::FormatError& error) {
     for (const std::string& finding : error.findings()) {
       report("", std::runtime_error(finding), octlm::verify::kExitRefused);
@@ -79,6 +82,24 @@ int run_program(int argc, char** argv) {
   }
 }
 
+// An answer that could not be written whole is an error; a verdict stays what it is.
+int run_checked(int argc, char** argv) {
+  int code = octlm::verify::kExitPass;
+  try {
+    const octlm::formats::CheckedStreams checked;
+    code = run_program(argc, argv);
+    std::cout << std::flush;
+    return code;
+  } catch (const octlm::formats::OutputLost& lost) {
+    if (lost.by_closed_pipe()) octlm::formats::end_by_closed_pipe();
+    report("", lost, code);
+    return code != octlm::verify::kExitPass ? code : octlm::verify::kExitError;
+  }
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { octlm::reference::flush_and_exit(run_program(argc, argv)); }
+int main(int argc, char** argv) {
+  octlm::formats::open_closed_streams();
+  octlm::reference::flush_and_exit(run_checked(argc, argv));
+}

@@ -5,6 +5,20 @@
 
 readonly help_folder="$root/setup/help" # one file a command, as the program prints it; a test compares
 
+answer() { # what the function $1 prints is the answer, and the end
+  local text
+  text="$("$@")"
+  print_answer "$text"
+  exit 0
+}
+
+print_answer() { # to the program's stdout; a full disk or a closed stream is no silence with exit code 0
+  local why
+  if ! why="$({ printf '%s\n' "$1" >&3; } 2>&1)"; then
+    refuse 4 "standard output: cannot be written: ${why##*: }"
+  fi
+}
+
 is_command() { [[ "$1" == [a-z]* && "$1" != */* && "$1" != octlm && -f "$help_folder/$1.txt" ]]; }
 
 command_names() {

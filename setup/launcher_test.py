@@ -132,6 +132,32 @@ def test_the_version_needs_nothing(bare):
     assert (done.returncode, done.stdout, done.stderr) == (0, "octlm 1.2.3\n", "")
 
 
+# uutils/coreutils#9782, rust-lang/rust#57728: an answer that nobody gets, and exit code 0.
+@pytest.mark.parametrize("arguments", [["help"], ["--version"], ["run", "--help"], ["completion", "bash"], ["doctor"], ["list"]])
+@pytest.mark.parametrize("stdout, why", [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+def test_an_answer_that_cannot_be_written_is_an_error_in_one_line(bare, arguments, stdout, why):
+    (bare.folder / "CMakeLists.txt").write_text("project(octlm VERSION 1.2.3 LANGUAGES CXX\n")
+    shutil.copytree(ROOT / "experiments/registered", bare.folder / "experiments/registered")
+    done = subprocess.run(["sh", "-c", f'"$@" {stdout}', "sh", bare.folder / "octlm", *arguments], env=bare.environment(),
+                          capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 4
+    lines = [line for line in done.stderr.splitlines() if "nothing is built yet" not in line]
+    assert lines == [f"[octlm] standard output: cannot be written: {why}"]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_the_program_gets_no_file_of_ours_for_a_stream_that_is_closed(checkout, closed):
+    checkout.write_script("model/program", """#!/bin/sh
+streams="$(for stream in 0 1 2; do readlink /proc/$$/fd/$stream; done)"
+echo "$streams" >"$OCTLM_ROOT/streams"
+""")
+    done = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", checkout.folder / "octlm", "audit"], env=checkout.environment(),
+                          capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    streams = (checkout.folder / "streams").read_text().splitlines()
+    assert len(streams) == 3 and all(name == "/dev/null" or name.startswith("pipe:") for name in streams), streams
+
+
 @pytest.mark.parametrize("word, hint", [
     ("rnu", ", did you mean 'run'?"), ("chek", ", did you mean 'check'?"), ("registered", ", did you mean 'register'?"),
     ("xyzzy", ""), ("../run", ""), ("octlm", ""), ("localise", ""), ("", None),

@@ -1,8 +1,5 @@
 #include "verify/resume.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 #include <stdexcept>
@@ -120,21 +117,14 @@ void Interrupted::require_identity(const std::string& experiment, const std::str
   }
 }
 
-// Under another name first: a kill leaves the one file or the other, whole.
+// A kill leaves the one file or the other, whole.
 void Interrupted::rewrite(const RunInfo& now) const {
   nlohmann::json first = run();
   first["resumed"] = now.resumed;
   first.erase("type");
   std::string text = json_line("run", first);
   for (const RunFile::Line* line : kept_lines(file_)) text += line->text + '\n';
-  const std::filesystem::path fresh = folder() / ".results.jsonl.partial";
-  std::filesystem::remove(fresh);
-  {
-    formats::AppendFile file(fresh);
-    file.append(text);
-    file.sync();
-  }
-  std::filesystem::rename(fresh, folder() / "results.jsonl");
+  formats::replace_file(folder() / "results.jsonl", text);
   // What was made from it is made again.
   for (const std::string name : kArtefacts) {
     if (name != "results.jsonl") std::filesystem::remove(folder() / name);

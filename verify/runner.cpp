@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 
+#include "formats/folder_lock.h"
 #include "formats/nearest_name.h"
 #include "verify/criteria.h"
 #include "verify/ledger/attempt_log.h"
@@ -166,11 +167,15 @@ std::filesystem::path create_run_folder(const RunOptions& options) {
   return *options.out;
 }
 
-void refuse_used_folder(const RunOptions& options) {
+bool holds_results(const std::filesystem::path& folder) {
   std::error_code error;
-  if (options.out && std::filesystem::exists(*options.out / "results.jsonl", error)) {
-    throw Refused(options.out->string() + ": holds the results of another run");
-  }
+  return std::filesystem::exists(folder / "results.jsonl", error);
+}
+
+void refuse_used_folder(const RunOptions& options) {
+  if (!options.out || !holds_results(*options.out)) return;
+  if (const auto busy = formats::at_work_in(*options.out)) throw Refused(*busy);
+  throw Refused(options.out->string() + ": holds the results of another run");
 }
 
 using ComparisonOutcome = decltype(ComparisonResult::outcome);
@@ -509,8 +514,14 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   result.info.started = utc_now();
   result.info.ledger_head = log.ledger_head();
   for (const RunItem& item : items) result.info.specs[item.spec.id] = item.spec.sha256;
+  std::optional<formats::FolderLock> alone;  // nobody else writes into the run's folder
+  if (options.resume && holds_results(*options.resume)) alone.emplace(*options.resume);
   const std::optional<Interrupted> earlier = interrupted_run(options, result.info);
-  if (!earlier) result.info.folder = create_run_folder(options);
+  if (!earlier) {
+    result.info.folder = create_run_folder(options);
+    alone.emplace(result.info.folder);
+    refuse_used_folder(options);  // again: another run may have been here since
+  }
   log.start_run(result.info.folder,
                 attempt_code(result.info.code_sha256, result.info.subject_sha256));
   if (earlier) earlier->rewrite(result.info);

@@ -1,5 +1,7 @@
 #include "experiments/commands/filter.h"
 
+#include <cstdio>
+#include <iostream>
 #include <stdexcept>
 #include <string>
 
@@ -29,6 +31,8 @@ int run_line_filter(std::istream& in, std::ostream& out, const LineAnswer& answe
     if (reply.contains("error")) exit_code = verify::kExitError;
     print_line(out, reply);
   }
+  if (&in == &std::cin && std::ferror(stdin) != 0)
+    throw std::runtime_error("standard input: cannot be read");
   return exit_code;
 }
 
@@ -43,6 +47,7 @@ int run_filter(std::istream& in, std::ostream& out, const Answer& answer) {
 
 void print_line(std::ostream& out, const nlohmann::json& line) {
   out << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  if (!out) throw std::runtime_error("an answer cannot be written");
 }
 
 }  // namespace octlm::experiments

@@ -40,7 +40,7 @@ auto opened(const Open& open) {
 int run_filter(std::istream& in, std::ostream& out, const Answer& answer);
 int run_line_filter(std::istream& in, std::ostream& out, const LineAnswer& answer);
 
-// One line of a filter's output, at once.
+// One line of a filter's output, at once. Throws when it is lost: nobody is served by going on.
 void print_line(std::ostream& out, const nlohmann::json& line);
 
 }  // namespace octlm::experiments

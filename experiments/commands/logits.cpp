@@ -6,6 +6,8 @@
 // With --capabilities a line that says what this engine can do comes first, before anything is
 // loaded, and each answer holds the calls made: docs/logits-filter.md, the contract that
 // `run --subject` speaks. With --session it stays and is appended to, a line each.
+#include <array>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -92,9 +94,10 @@ nlohmann::json capabilities_line() {
           {"session", true}};
 }
 
-std::unique_ptr<reference::Engine> open_engine(const LogitsArguments& arguments) {
+std::unique_ptr<reference::Engine> open_engine(const LogitsArguments& arguments,
+                                               const std::filesystem::path& folder) {
   return opened([&] {
-    return make_octlm_engine({.folder = resolve_model_argument(arguments.model),
+    return make_octlm_engine({.folder = folder,
                               .dtype = arguments.dtype,
                               .device = arguments.device,
                               .threads = available_cpus(),
@@ -132,7 +135,9 @@ AppendRequest read_append(const formats::Reader& line) {
 // The sequence that a session is about, and the engine's session that holds it.
 class Sequence {
  public:
-  explicit Sequence(reference::Engine& engine) : engine_(engine) {}
+  // Nothing is written over a file of the checkpoint's folder.
+  Sequence(reference::Engine& engine, std::filesystem::path checkpoint)
+      : engine_(engine), checkpoint_{std::move(checkpoint)} {}
 
   nlohmann::json append(const AppendRequest& request) {
     if (request.keep == 0) {
@@ -142,10 +147,10 @@ class Sequence {
                                   ", and the sequence has " +
                                   std::to_string(session_ ? session_->length() : 0) + " positions");
     }
+    LogitsFile file(request.out, checkpoint_);
     session_->crop(request.keep);
     const std::size_t calls_before = session_->calls().size();
     session_->begin(request.ids, request.positions);
-    LogitsFile file(request.out);
     file.begin("logits.0", std::ssize(request.positions), engine_.vocab_size());
     FileSink sink(file);
     while (session_->deliver(sink)) {
@@ -162,6 +167,7 @@ class Sequence {
 
  private:
   reference::Engine& engine_;
+  std::array<std::filesystem::path, 1> checkpoint_;
   std::unique_ptr<reference::Session> session_;
 };
 
@@ -170,9 +176,10 @@ int serve_session(const LogitsArguments& arguments) {
     throw std::invalid_argument("--session writes to the \"out\" of each line: no --out is taken");
   }
   print_line(std::cout, capabilities_line());
-  const auto engine = open_engine(arguments);
+  const auto folder = resolve_model_argument(arguments.model);
+  const auto engine = open_engine(arguments, folder);
   print_line(std::cout, {{"ready", true}});
-  Sequence sequence(*engine);
+  Sequence sequence(*engine, folder);
   return run_filter(std::cin, std::cout, [&](const formats::Reader& line, std::int64_t) {
     return sequence.append(read_append(line));
   });
@@ -183,8 +190,9 @@ int logits(const LogitsArguments& arguments) {
   if (arguments.out.empty()) throw std::invalid_argument("--out is required");
   const auto path = reference::Split::parse(arguments.path);
   if (arguments.capabilities) print_line(std::cout, capabilities_line());
-  LogitsFile file(arguments.out);
-  const auto engine = open_engine(arguments);
+  const std::array folder = {resolve_model_argument(arguments.model)};
+  LogitsFile file(arguments.out, folder);
+  const auto engine = open_engine(arguments, folder.front());
   const int exit_code =
       run_filter(std::cin, std::cout, [&](const formats::Reader& line, std::int64_t number) {
         return answer(read_request(line, path), "logits." + std::to_string(number), *engine, file,

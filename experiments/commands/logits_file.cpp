@@ -1,6 +1,5 @@
 #include "experiments/commands/logits_file.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,35 +8,28 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "formats/descriptor.h"
 #include "formats/output_file.h"
 
 namespace octlm::experiments {
 
-LogitsFile::LogitsFile(const std::filesystem::path& file)
+LogitsFile::LogitsFile(const std::filesystem::path& file,
+                       std::span<const std::filesystem::path> inputs)
     : file_(file), data_file_(file.string() + ".data.partial") {
-  data_ = open(data_file_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (data_ < 0) fail("cannot be written");
+  formats::require_no_input(file, inputs);
+  formats::require_replaceable(file);
+  data_ = formats::open_partial(data_file_, file, 0600);
 }
 
+// Removed while it is locked, so that it is no other's.
 LogitsFile::~LogitsFile() {
-  if (data_ >= 0) close(data_);
   std::error_code ignored;
   std::filesystem::remove(data_file_, ignored);
+  close(data_);
 }
 
 void LogitsFile::fail(const std::string& what) const {
   throw std::runtime_error(file_.string() + ": " + what + ": " + std::strerror(errno));
-}
-
-void LogitsFile::write_all(int descriptor, const void* data, std::size_t bytes) const {
-  const auto* at = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = write(descriptor, at, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write failed");
-    at += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
 }
 
 void LogitsFile::begin(const std::string& name, std::int64_t positions, std::int64_t vocab) {
@@ -48,7 +40,7 @@ void LogitsFile::begin(const std::string& name, std::int64_t positions, std::int
 void LogitsFile::append(const float* values, std::int64_t count) {
   assert(!entries_.empty());
   const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
-  write_all(data_, values, bytes);
+  if (!formats::write_all(data_, values, bytes)) fail("write failed");
   entries_.back().end += bytes;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,11 @@
 namespace octlm::experiments {
 
 // The file appears whole, when finish() returns; until then, and when it is destroyed unfinished,
-// only partial files beside it exist. Throws std::runtime_error with the path when a disk refuses.
+// only partial files beside it exist. Throws std::runtime_error with the path when a disk refuses,
+// or what has the name is no file; std::invalid_argument when it is one of `inputs`.
 class LogitsFile {
  public:
-  explicit LogitsFile(const std::filesystem::path& file);
+  LogitsFile(const std::filesystem::path& file, std::span<const std::filesystem::path> inputs);
   ~LogitsFile();
   LogitsFile(const LogitsFile&) = delete;
   LogitsFile& operator=(const LogitsFile&) = delete;
@@ -30,7 +32,6 @@ class LogitsFile {
 
  private:
   [[noreturn]] void fail(const std::string& what) const;
-  void write_all(int descriptor, const void* data, std::size_t bytes) const;
 
   std::filesystem::path file_;
   std::filesystem::path data_file_;  // the tensors' bytes, until the header is known

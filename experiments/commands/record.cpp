@@ -5,15 +5,19 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/inputs.h"
 #include "experiments/commands/selection.h"
 #include "experiments/engines/checkpoint_store.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/model_experiment.h"
 #include "experiments/kinds/sides.h"
+#include "formats/folder_lock.h"
+#include "formats/output_file.h"
 #include "reference/recorded/recorded.h"
 #include "verify/runner.h"
 
@@ -55,11 +59,48 @@ void show_progress(std::size_t done, std::size_t total) {
             << (terminal && done < total ? "" : "\n") << std::flush;
 }
 
+// Nothing that a recording's files would replace is one of the inputs.
+void require_no_recorded_input(const std::filesystem::path& folder,
+                               const std::vector<std::filesystem::path>& inputs) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("logits.") || name == "manifest.json")
+      formats::require_no_input(entry.path(), inputs);
+  }
+}
+
+// The folder of a recording in the making: ours alone, and gone again when nothing came of it.
+class RecordingFolder {
+ public:
+  explicit RecordingFolder(std::filesystem::path folder)
+      : folder_(std::move(folder)), made_(std::filesystem::create_directories(folder_)) {
+    lock_.emplace(folder_);
+    if (std::filesystem::exists(folder_ / "manifest.json"))
+      throw std::invalid_argument("record --out " + folder_.string() +
+                                  ": already holds a recording");
+  }
+  ~RecordingFolder() {
+    lock_.reset();
+    std::error_code not_empty;
+    if (made_) std::filesystem::remove(folder_, not_empty);
+  }
+  RecordingFolder(const RecordingFolder&) = delete;
+  RecordingFolder& operator=(const RecordingFolder&) = delete;
+
+ private:
+  std::filesystem::path folder_;
+  bool made_;
+  std::optional<formats::FolderLock> lock_;
+};
+
 int record(const RecordArguments& arguments) {
   LocalOptions local;
   for (const std::string& model : arguments.models) add_model_path(local.models, model);
-  const auto [spec, read, role] = read_one(arguments);
-  const auto* experiment = about_a_model(*read);
+  std::vector<verify::RunItem> items;
+  items.push_back(read_one(arguments));
+  const verify::Spec& spec = items.front().spec;
+  const auto* experiment = about_a_model(*items.front().experiment);
   if (experiment == nullptr || experiment->logit_reference() == nullptr) {
     throw std::invalid_argument("record " + spec.id + ": a " + spec.kind +
                                 " has no reference to record");
@@ -70,10 +111,10 @@ int record(const RecordArguments& arguments) {
     throw std::invalid_argument(
         "record " + spec.id + ": its model names no \"files\": a recording must know its weights");
   }
-  if (std::filesystem::exists(std::filesystem::path(arguments.out) / "manifest.json")) {
-    throw std::invalid_argument("record --out " + arguments.out + ": already holds a recording");
-  }
 
+  require_no_recorded_input(arguments.out, inputs_of(items, local));
+
+  const RecordingFolder folder(arguments.out);
   const Environment environment = local_environment(local);
   auto opened = open_sides<reference::Engine>(
       environment, {.model = model,
@@ -89,7 +130,7 @@ int record(const RecordArguments& arguments) {
   for (const auto& ids : cases) positions += std::ssize(ids);
   std::cerr << "[record] " << spec.id << ": " << cases.size() << " sequences, " << positions
             << " positions, " << 4 * positions * engine.vocab_size() / 1000000 << " MB\n";
-  reference::record_logits(engine, recording_key(model, part.dtype, part.attention), cases,
+  reference::record_logits(engine, recording_key(model, part.dtype, part.attention, part.tf32), cases,
                            arguments.out, show_progress);
   std::cout << arguments.out << '\n';
   return verify::kExitPass;

@@ -1,5 +1,6 @@
 // octlm report DIR: the pages of a run made again from its results.jsonl.
 // octlm report --index: one page over all runs of a folder. Neither runs anything.
+#include <array>
 #include <iostream>
 #include <memory>
 
@@ -70,6 +71,8 @@ int report(const ReportArguments& arguments) {
   const fs::path folder = fs::weakly_canonical(arguments.folder);
   verify::read_run_file(folder);  // what is no run is refused before anything is made
   const fs::path to = destination(arguments, folder);
+  for (const char* name : verify::kRenderings)
+    formats::require_no_input(to / name, std::array{folder / "results.jsonl"});
   const auto made = verify::render_run(folder, to, this_project(), octlm_program());
   if (made.torn) {
     std::cerr << "octlm: the last line of results.jsonl was cut off and is left out\n";

@@ -4,9 +4,11 @@
 #include <iostream>
 #include <memory>
 #include <set>
+#include <sstream>
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/inputs.h"
 #include "experiments/commands/octlm_program.h"
 #include "experiments/commands/selection.h"
 #include "experiments/engines/local_environment.h"
@@ -15,8 +17,10 @@
 #include "experiments/kinds/model_experiment.h"
 #include "experiments/kinds/spec_parts.h"
 #include "formats/sha256.h"
+#include "formats/standard_streams.h"
 #include "reference/process/command_words.h"
 #include "reference/process/process.h"
+#include "verify/ledger/publish.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
 #include "verify/run_file.h"
@@ -165,12 +169,14 @@ verify::RunInfo run_info(const std::string& command) {
 }
 
 int run(const RunArguments& given, const std::string& command) {
+  formats::discard_closed_output();  // the record is in the run's folder, the verdict is the code
   const RunArguments arguments = given.resume.empty() ? given : resumed_arguments(given);
   const LocalOptions local = local_options(arguments);
   const Environment environment = local_environment(local);
   auto items = selected_items(arguments);
 
-  verify::ConsoleReport console(std::cerr, std::cout, isatty(STDERR_FILENO) != 0);
+  std::ostringstream table;  // printed when the verdict is known, which a full disk does not change
+  verify::ConsoleReport console(std::cerr, table, isatty(STDERR_FILENO) != 0);
   verify::RunOptions options;
   options.reports = checkout_root() / "reports";
   if (!arguments.out.empty()) options.out = arguments.out;
@@ -183,7 +189,12 @@ int run(const RunArguments& given, const std::string& command) {
   options.info.subject_sha256 = subject_sha256(local.subject);
   if (!arguments.resume.empty()) options.resume = arguments.resume;
   options.more_reports = {&console};
-  return verify::run(options, items).summary.exit_code;
+  for (const auto& folder : {options.out, options.resume}) {
+    if (folder) require_no_inputs(*folder, verify::kArtefacts, inputs_of(items, local));
+  }
+  const int exit_code = verify::run(options, items).summary.exit_code;
+  std::cout << table.str();
+  return exit_code;
 }
 
 // For the launcher: the checkpoints that it can make and that this selection lacks.

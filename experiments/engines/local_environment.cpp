@@ -40,7 +40,7 @@ OrNotRun<std::unique_ptr<Engine>> open_process(const EngineRequest& request,
 
 std::unique_ptr<Engine> open_recorded(const fs::path& folder, const EngineRequest& request) {
   auto engine = reference::make_recorded(
-      folder, recording_key(request.model, request.dtype, request.attention));
+      folder, recording_key(request.model, request.dtype, request.attention, request.tf32));
   const std::string producer = engine->description().engine;
   if (producer != request.engine) {
     throw std::runtime_error("[recorded] " + folder.string() + " was recorded by " + producer +
@@ -99,8 +99,8 @@ Environment local_environment(const LocalOptions& options) {
 }
 
 reference::RecordingKey recording_key(const ModelReference& model, const std::string& dtype,
-                                      const std::string& attention) {
-  reference::RecordingKey key{.weights = {}, .dtype = dtype, .attention = attention};
+                                      const std::string& attention, bool tf32) {
+  reference::RecordingKey key{.weights = {}, .dtype = dtype, .attention = attention, .tf32 = tf32};
   for (const auto& [name, hash] : model.files) key.weights[name] = "sha256:" + hash;
   return key;
 }

@@ -31,7 +31,7 @@ Environment local_environment(const LocalOptions& options);
 
 // What a recording for this model was, or has to be, made from.
 reference::RecordingKey recording_key(const ModelReference& model, const std::string& dtype,
-                                      const std::string& attention);
+                                      const std::string& attention, bool tf32);
 
 // The python of the project's environment: $OCTLM_VENV_PYTHON, else .venv/bin/python of the
 // checkout.

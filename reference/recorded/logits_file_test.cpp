@@ -111,15 +111,13 @@ TEST_F(LogitsFileTest, BadFilesAreRefused) {
   EXPECT_THAT(message(), HasSubstr("integers >= 0"));
   write(entry("F32", "[4611686018427387904,4]", "[0,0]"), 0);  // the product wraps to 0
   EXPECT_THAT(message(), HasSubstr("beyond 2^63 bytes"));
-  write(
-      R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},)"
-      R"("b":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
-      4);
+  write(R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},)"
+        R"("b":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
+        4);
   EXPECT_THAT(message(), HasSubstr("inside the tensor before it"));
-  write(
-      R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},)"
-      R"("a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
-      4);
+  write(R"({"a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},)"
+        R"("a":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}})",
+        4);
   EXPECT_THAT(message(), HasSubstr("duplicate key 'a'"));
   std::filesystem::remove(file());
   std::filesystem::create_directory(file());

@@ -8,6 +8,7 @@
 
 #include "formats/sha256.h"
 #include "reference/recorded/logits_file.h"
+#include "reference/recorded/recorded_settings.h"
 #include "reference/recorded/recording_manifest.h"
 #include "reference/request.h"
 
@@ -191,15 +192,9 @@ class RecordedEngine final : public Engine {
 };
 
 void check_settings(const EngineDescription& description, const RecordingKey& key) {
-  const auto check = [&](const char* name, const std::string& expected) {
-    const auto found = description.settings.find(name);
-    if (found != description.settings.end() && *found != expected) {
-      throw std::invalid_argument("[record] the engine computes with " + std::string(name) + " " +
-                                  found->dump() + ", the key says " + expected);
-    }
-  };
-  check("dtype", key.dtype);
-  check("attention", key.attention);
+  const std::string contradiction = settings_contradiction(description, key);
+  if (!contradiction.empty())
+    throw std::invalid_argument("[record] the engine's settings: " + contradiction);
 }
 
 RecordedCase record_case(Engine& engine, const std::vector<std::int32_t>& token_ids,
@@ -240,6 +235,11 @@ std::unique_ptr<Engine> make_recorded(const std::filesystem::path& folder, const
                        ", expected version " + version);
   }
   check_key(folder, manifest.key, key);
+  const std::string contradiction = settings_contradiction(manifest.producer, key);
+  if (!contradiction.empty()) {
+    throw std::runtime_error("[recorded] " + (folder / "manifest.json").string() +
+                             ": producer.settings: " + contradiction + "; record it again");
+  }
   return std::make_unique<RecordedEngine>(folder, std::move(manifest));
 }
 

@@ -28,7 +28,16 @@ constexpr std::int64_t kVocab = 5;
 class FakeEngine final : public Engine {
  public:
   std::string name = "transformers";
-  json settings = {{"dtype", "float32"}, {"attention", "eager"}};
+  json settings = {{"dtype", "float32"},
+                   {"attention", "eager"},
+                   {"transformers", "4.57.6"},
+                   {"training", false},
+                   {"cuda.matmul.allow_tf32", false},
+                   {"cudnn.allow_tf32", false},
+                   {"float32_matmul_precision", "highest"},
+                   {"allow_fp16_reduced_precision_reduction", false},
+                   {"allow_bf16_reduced_precision_reduction", false},
+                   {"tf32_probe", {{"exact", true}, {"device", "cpu"}}}};
 
   EngineDescription description() const override { return {name, "4.57.6", "live", settings}; }
   Capabilities capabilities() const override { return {{"float32"}, {"cpu"}, {"full"}}; }
@@ -249,7 +258,54 @@ TEST_F(RecordedTest, RecordingRefusesNonsense) {
   EXPECT_THAT(what([&] { record_logits(live_, key_, {{1}, {1}}, other); }), HasSubstr("twice"));
   live_.settings["dtype"] = "bfloat16";
   EXPECT_THAT(what([&] { record_logits(live_, key_, {{1}}, other); }),
-              HasSubstr("dtype \"bfloat16\""));
+              HasSubstr("\"dtype\" is \"bfloat16\", expected \"float32\""));
+  live_.settings["dtype"] = "float32";
+  live_.settings["training"] = true;
+  EXPECT_THAT(what([&] { record_logits(live_, key_, {{1}}, other); }),
+              HasSubstr("[record] the engine's settings: \"training\" is true"));
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+// What the producer computed with is part of what a recording is: it cannot say one thing at the top
+// and another in its settings.
+TEST_F(RecordedTest, SettingsThatContradictTheManifestAreRefused) {
+  const auto with = [&](const char* name, const json& value) {
+    return changed([&](json& m) { m["producer"]["settings"][name] = value; });
+  };
+  EXPECT_EQ(with("dtype", "bfloat16"),
+            "[recorded] " + manifest().string() +
+                ": producer.settings: \"dtype\" is \"bfloat16\", expected \"float32\"; record it "
+                "again");
+  EXPECT_THAT(with("dtype", json::array({"bfloat16", "float32"})), HasSubstr("\"dtype\" is ["));
+  EXPECT_THAT(with("attention", "sdpa"), HasSubstr("\"attention\" is \"sdpa\""));
+  EXPECT_THAT(with("training", true), HasSubstr("\"training\" is true, expected false"));
+  EXPECT_THAT(with("training", "false"), HasSubstr("\"training\" is \"false\""));
+  EXPECT_THAT(with("cuda.matmul.allow_tf32", true), HasSubstr("allow_tf32\" is true"));
+  EXPECT_THAT(with("cudnn.allow_tf32", true), HasSubstr("\"cudnn.allow_tf32\" is true"));
+  EXPECT_THAT(with("float32_matmul_precision", "high"), HasSubstr("expected \"highest\""));
+  EXPECT_THAT(with("allow_bf16_reduced_precision_reduction", true), HasSubstr("is true"));
+  EXPECT_THAT(with("tf32_probe", {{"exact", false}}), HasSubstr("\"tf32_probe/exact\" is false"));
+  EXPECT_THAT(with("transformers", "4.50.0"), HasSubstr("expected \"4.57.6\""));
+  EXPECT_EQ(with("device_name", "another"), "");
+}
+
+TEST_F(RecordedTest, SettingsThatSayNothingAreRefused) {
+  for (const json& empty : {json::object(), json::array(), json(nullptr), json("float32")}) {
+    EXPECT_THAT(changed([&](json& m) { m["producer"]["settings"] = empty; }),
+                HasSubstr(": producer.settings: "));
+  }
+  for (const auto& [name, value] : live_.settings.items()) {
+    EXPECT_THAT(changed([&](json& m) { m["producer"]["settings"].erase(name); }), HasSubstr(name))
+        << name;
+  }
+  EXPECT_THAT(changed([](json& m) { m["producer"].erase("settings"); }), HasSubstr("settings"));
+}
+
+// TF32 is the experiment's to ask for: a recording made with it answers for nothing else.
+TEST_F(RecordedTest, Tf32IsHeldAgainstWhatTheExperimentAsksFor) {
+  RecordingKey tf32 = key_;
+  tf32.tf32 = true;
+  EXPECT_THAT(message(tf32), HasSubstr("\"cuda.matmul.allow_tf32\" is false, expected true"));
 }
 
 // A recording that fails half-way leaves no manifest and no partial file, and can be repeated.

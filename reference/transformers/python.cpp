@@ -168,11 +168,12 @@ bool python_started() {
 }
 
 void flush_and_exit(int code) {
-  std::cout.flush();
+  const bool written = static_cast<bool>(std::cout.flush());
   std::cerr.flush();
   std::clog.flush();
+  const bool flushed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   std::fflush(nullptr);
-  _exit(code);
+  _exit(code == 0 && !(written && flushed) ? kOutputLost : code);
 }
 
 // What python_call.h declares.

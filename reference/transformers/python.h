@@ -25,7 +25,9 @@ bool python_started();
 
 // Flushes the C++ and C streams (Python's own are unbuffered) and ends the process at once: no
 // static destructors, no atexit functions, no finalisation. Works with and without a started
-// interpreter, and needs no lock, so it cannot hang on a thread that is computing.
+// interpreter, and needs no lock, so it cannot hang on a thread that is computing. A process that
+// loses what it wrote to stdout does not end with 0 but with kOutputLost.
 [[noreturn]] void flush_and_exit(int code);
+inline constexpr int kOutputLost = 4;
 
 }  // namespace octlm::reference

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "formats/folder_lock.h"
 #include "formats/sha256.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/ledger.h"
@@ -142,6 +143,8 @@ Publication publish_run(const Project& project, const fs::path& run_folder) {
   std::error_code error;
   const fs::path folder = fs::canonical(run_folder, error);
   if (error) refuse(run_folder.string() + ": " + error.message());
+  std::optional<formats::FolderLock> alone;  // nobody goes on with it meanwhile; where nobody can
+  if (::access(folder.c_str(), W_OK) == 0) alone.emplace(folder);  // write, nobody does
   const RunFile run = read_run_file(folder);
   require_finished(run);
   const fs::path to = project.published() / folder.filename();
@@ -158,6 +161,7 @@ Publication publish_run(const Project& project, const fs::path& run_folder) {
                                {{"artefacts", artefacts}, {"commit", commit}});
     };
     lines(Json::object());  // refuses before anything is copied
+    if (fs::exists(to)) refuse(to.string() + " exists already");  // since we looked
     copy.emplace(to).copy_from(folder);
     std::string with_digests = lines(copy->digests);
     copy->place();
