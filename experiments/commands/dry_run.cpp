@@ -42,15 +42,17 @@ double seconds_of(const Work::Pass& pass, double parameters) {
   return std::max(whole, reading(pass.calls)) + std::max(whole, reading(1));
 }
 
+double seconds_of(const Work& work, double parameters) {
+  double seconds = work.python ? kReferenceStart_s : 0;
+  for (const Work::Pass& pass : work.passes) seconds += seconds_of(pass, parameters);
+  return std::max(1.0, seconds);
+}
+
 void print_estimate(std::ostream& out, const Work& work, const fs::path& folder) {
   // At most: weights may have more than 16 bits.
   const double parameters = static_cast<double>(weight_bytes(folder)) / 2;
-  double seconds = work.python ? kReferenceStart_s : 0;
   std::int64_t longest = 0;
-  for (const Work::Pass& pass : work.passes) {
-    seconds += seconds_of(pass, parameters);
-    longest = std::max(longest, pass.positions);
-  }
+  for (const Work::Pass& pass : work.passes) longest = std::max(longest, pass.positions);
   // A pass adds its logits.
   const double bytes = (2 * work.stored + 4 * work.widened) * parameters +
                        4.0 * static_cast<double>(longest * stated_size(folder, "vocab_size")) + 5e8;
@@ -58,7 +60,7 @@ void print_estimate(std::ostream& out, const Work& work, const fs::path& folder)
   std::snprintf(text, sizeof text,
                 "estimate: about %.0f s on the cpu here and %.1f GB of memory (rough: sizes times "
                 "a typical machine)\n",
-                std::max(1.0, seconds), bytes / 1e9);
+                seconds_of(work, parameters), bytes / 1e9);
   out << text;
 }
 
@@ -90,6 +92,13 @@ void print_checkpoint(std::ostream& out, const ModelExperiment& experiment,
 }
 
 }  // namespace
+
+std::optional<double> estimated_seconds(const ModelExperiment& experiment,
+                                        const fs::path& checkpoint) {
+  const std::int64_t bytes = weight_bytes(checkpoint);
+  if (bytes == 0) return std::nullopt;
+  return seconds_of(experiment.work(), static_cast<double>(bytes) / 2);
+}
 
 void print_dry_run(std::ostream& out, const CheckedSpec& checked, const ModelPaths& models) {
   if (const auto* experiment = about_a_model(*checked.experiment)) {

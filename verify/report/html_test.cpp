@@ -146,7 +146,7 @@ TEST(Html, HostileTextIsText) {
   run.not_started = {kHostile};
   run.summary.why = kHostile;
   RunDifference changed;
-  changed.changes.push_back({RunChange::Weight::kWorse, kHostile, kHostile});
+  changed.changes.push_back({RunChange::Weight::kWorse, kHostile, "", kHostile});
   const std::string text = html_report(run, {PublishedRun{kHostile, changed}, true});
   EXPECT_EQ(formats::find_invalid_utf8(text), std::string::npos);
   for (const char* mark : {"<script", "<img", "\x1b", "\x01", "\xE2\x80\xAE", "</script>"}) {

@@ -130,7 +130,10 @@ std::vector<NotChecked> not_checked(const RunResult& run) {
     }
   }
   for (const std::string& id : run.not_started) {
-    list.push_back({id, "everything", "the run was interrupted before it"});
+    const bool cut = run.interrupted_by != 0 || !run.ended;
+    list.push_back({id, "everything",
+                    cut ? "the run was interrupted before it"
+                        : "not started: the run was to end at its first failure"});
   }
   return list;
 }
@@ -163,6 +166,7 @@ std::string headline(const RunResult& run) {
     planned += experiment.planned;
     compared += experiment.compared();
   }
+  planned = std::max(planned, run.info.planned);  // of what was not started as well
   return text + ". " + std::to_string(compared) + " of " + plural(planned, "planned comparison") +
          (planned == 1 ? " was made." : " were made.");
 }
