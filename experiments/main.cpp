@@ -52,6 +52,7 @@ int run_program(int argc, char** argv) {
   add_detokenize(line);
   add_render(line);
   add_record(line);
+  add_reduce(line);
   add_new(line);
   add_doctor(line);
   try {

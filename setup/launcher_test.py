@@ -225,10 +225,76 @@ def test_completion_knows_commands_options_and_experiments(bare):
     assert bare.run("completion", "bash").stdout == (ROOT / "setup/completion/octlm.bash").read_text()
     assert bare.run("completion", "zsh").stdout.startswith("# Completion of ./octlm for zsh")
     assert bare.run("completion", "fish").returncode == 2
-    assert complete(["./octlm", "r"], bare.folder) == ["record", "register", "render", "report", "run"]
+    assert complete(["./octlm", "r"], bare.folder) == ["record", "reduce", "register", "render", "report", "run"]
     assert "--resume" in complete(["./octlm", "run", "--re"], bare.folder)
     assert complete(["./octlm", "run", "EXP-102"], bare.folder) == ["EXP-102"]
     assert complete(["./octlm", "run", "--device", "c"], bare.folder) == ["cpu", "cuda"]
+
+
+def options_of(command):
+    lines = (ROOT / f"setup/help/{command}.txt").read_text().splitlines()
+    return {word.split("=")[0] for line in lines if line.startswith("  -") for word in line.split()[0].split(",")}
+
+
+@pytest.mark.parametrize("command", sorted(path.stem for path in (ROOT / "setup/help").glob("*.txt") if path.stem != "octlm"))
+def test_completion_knows_each_command_and_each_of_its_options(bare, command):
+    assert command in complete(["./octlm", command], bare.folder)
+    assert options_of(command) - {"-h"} <= set(complete(["./octlm", command, "-"], bare.folder))
+
+
+def test_completion_knows_what_options_and_arguments_can_be(bare):
+    shutil.copytree(ROOT / "experiments/registered", bare.folder / "experiments/registered")
+    shutil.copytree(ROOT / "experiments/kinds", bare.folder / "experiments/kinds")
+    for run in ("20260101T000000Z-1", "published/first"):
+        (bare.folder / "reports" / run).mkdir(parents=True)
+        (bare.folder / "reports" / run / "results.jsonl").write_text("")
+
+    def offers(*words):
+        return complete(["./octlm", *words], bare.folder)
+
+    ids = [f"EXP-10{i}" for i in range(1, 10)]
+    for command in ("run", "show", "check", "register", "amend", "withdraw", "record"):
+        assert offers(command, "EXP-10") == ids
+    assert offers("run", "tag") == ["tag:cache", "tag:load", "tag:noise", "tag:parity", "tag:text"]
+    assert offers("run", "tag", ":", "pa") == ["parity"]  # as bash divides the words at a colon
+    assert offers("run", "tag", ":") == ["cache", "load", "noise", "parity", "text"]
+    assert offers("new", "t") == ["tokenizer_parity", "template_parity"] or offers("new", "t") == ["template_parity", "tokenizer_parity"]
+    assert set(offers("new", "")) == {"cached_parity", "checkpoint_load", "logit_parity", "noise_floor", "template_parity", "tokenizer_parity"}
+    for command in ("report", "compare", "publish", "reduce"):
+        assert offers(command, "reports/") == ["reports/20260101T000000Z-1", "reports/published/first"]
+    assert offers("compare", "reports/20260101T000000Z-1", "reports/p") == ["reports/published/first"]
+    assert offers("run", "--resume", "reports/2") == ["reports/20260101T000000Z-1"]
+    assert offers("run", "--model", "smol") == ["smollm2-135m-instruct="]
+    assert offers("tokenize", "--model", "smol") == ["smollm2-135m-instruct"]
+    assert offers("run", "--device", "=", "c") == ["cpu", "cuda"]
+    assert offers("run", "--require", "w") == ["weights"]
+    assert offers("run", "--last") == ["--last-failed"]
+    assert offers("run", "-k") == ["-k"]
+    assert offers("logits", "--path", "cached:h") == ["cached:half"]
+    assert offers("help", "redu") == ["reduce"]
+
+
+def test_zsh_takes_its_completion(bare):
+    if shutil.which("zsh") is None:
+        pytest.skip("not run: no zsh (Debian: zsh)")
+    shutil.copytree(ROOT / "experiments/registered", bare.folder / "experiments/registered")
+    script = """compdef() { :; }
+                compadd() { [[ $1 == -S ]] && shift 2; [[ $1 == -a ]] && print -l -- ${(P)2}; }
+                compset() { :; }
+                _files() { :; }
+                source setup/completion/octlm.zsh
+                offers() { words=(./octlm "$@"); CURRENT=$#words; _octlm | sort | grep -- "^${@[-1]}" | tr '\n' ' '; echo; }
+                offers redu; offers run --last; offers run tag:p; offers show EXP-102; offers run --device c"""
+    done = subprocess.run(["zsh", "-fc", script], cwd=bare.folder, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["reduce"], ["--last-failed"], ["tag:parity"], ["EXP-102"], ["cpu", "cuda"]]
+
+
+def test_a_dry_run_needs_no_reference_and_fetches_nothing(checkout):
+    done = checkout.steps("level_of run EXP-101; level_of run EXP-101 --dry-run; level_of reduce reports/latest; "
+                          "asks_for_dry_run EXP-101 || echo no; asks_for_dry_run --dry-run && echo yes")
+    assert done.stdout.split() == ["reference", "build", "reference", "no", "yes"]
 
 
 def test_the_program_gets_everything_and_owns_stdout(checkout, tmp_path):

@@ -24,9 +24,18 @@ asks_for_help() {
   return 1
 }
 
+asks_for_dry_run() { # then nothing is fetched, and no reference is needed
+  local argument
+  for argument in "$@"; do
+    [[ "$argument" != --dry-run ]] || return 0
+  done
+  return 1
+}
+
 level_of() { # prints the level of the environment that a command of the program and its arguments need
   local argument previous="" level=build
-  case "$1" in run | record) level=reference ;; esac
+  case "$1" in run | record | reduce) level=reference ;; esac
+  if asks_for_dry_run "${@:2}"; then level=build; fi
   for argument in "${@:2}"; do
     case "$previous $argument" in
       *" --reference="* | "--reference "*) [[ "${argument#--reference=}" == transformers ]] || level=build ;;

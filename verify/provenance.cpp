@@ -17,21 +17,6 @@
 namespace octlm::verify {
 namespace {
 
-std::string shell_quoted(const std::string& argument) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
-  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos) return argument;
-  std::string quoted = "'";
-  for (const char c : argument) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
 // The value of "key : value" or KEY=value in a file, first occurrence; "" when absent.
 std::string value_in(const char* file, const std::string& key, char separator) {
   std::ifstream stream(file);
@@ -140,6 +125,21 @@ nlohmann::json machine_json() {
       {"kernel", kernel()},
       {"compiler", compiler()},
   };
+}
+
+std::string shell_quoted(const std::string& word) {
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
 }
 
 std::string command_line(int argc, const char* const* argv) {

@@ -17,6 +17,7 @@
 #include "verify/report/jsonl.h"
 #include "verify/report/rendering.h"
 #include "verify/resume.h"
+#include "verify/run_preview.h"
 
 namespace octlm::verify {
 namespace {
@@ -354,8 +355,10 @@ class ExperimentRun {
 
   void finish(ComparisonResult result) {
     result_.comparisons.push_back(std::move(result));
-    for (Report* report : reports_)
-      report->comparison_finished(result_, result_.comparisons.back());
+    const ComparisonResult& finished = result_.comparisons.back();
+    for (Report* report : reports_) report->comparison_finished(result_, finished);
+    const Judgement alone = judge(item_.spec, std::span(&finished, 1));
+    for (Report* report : reports_) report->comparison_judged(result_, finished, alone);
   }
 
   const RunItem& item_;
@@ -504,6 +507,28 @@ RunItem read_item(std::string_view text, const std::filesystem::path& file,
   return {std::move(spec), std::move(experiment), kind.role};
 }
 
+RunPreview preview(const RunOptions& options, const std::vector<RunItem>& items) {
+  const std::vector<Plan> plans = make_plans(options, items);
+  refuse_used_folder(options);
+  const AttemptLog log(options.project);
+  RunInfo info = options.info;
+  for (const RunItem& item : items) info.specs[item.spec.id] = item.spec.sha256;
+  const std::optional<Interrupted> earlier = interrupted_run(options, info);
+  RunPreview made;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    RunPreview::Experiment& experiment = made.experiments.emplace_back();
+    experiment.trust = log.trust(items[i].spec);
+    for (const std::string& device : plans[i].devices) experiment.devices.push_back({device});
+    for (const Planned& one : plans[i].comparisons) {
+      auto& device =
+          *std::ranges::find(experiment.devices, one.key.device, &RunPreview::Device::name);
+      ++device.comparisons;
+      if (earlier && earlier->finished(items[i].spec.id, one.key)) ++device.kept;
+    }
+  }
+  return made;
+}
+
 RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   const std::vector<Plan> plans = make_plans(options, items);
   refuse_used_folder(options);
@@ -536,8 +561,9 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   result.info.planned = 0;
   for (const Plan& plan : plans) result.info.planned += std::ssize(plan.comparisons);
   for (Report* report : reports) report->run_started(result.info);
+  bool stopped = false;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (signals.caught()) {
+    if (signals.caught() || stopped) {
       result.not_started.push_back(items[i].spec.id);
       continue;
     }
@@ -545,6 +571,8 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
         ExperimentRun(items[i], recorded_file(items[i].spec.file, options.project), plans[i], host,
                       reports, signals, log, earlier, result.info.program)
             .run());
+    const Verdict verdict = result.experiments.back().judgement.verdict;
+    stopped = options.fail_fast && (verdict == Verdict::kFail || verdict == Verdict::kError);
   }
   result.interrupted_by = signals.caught();
   result.summary = summarize(result, options.require);

@@ -59,6 +59,7 @@ struct RunOptions {
   std::vector<std::string> devices = {};  // only these; empty = every device of the specs
   // Needs and devices of the program; absent = exit code 4.
   std::vector<std::string> require = {};
+  bool fail_fast = false;      // end after the first experiment that fails or breaks
   const Host* host = nullptr;  // for Experiment::open; absent: one that has nothing
   // started, folder, specs, ledger_head, resumed and planned are filled by run().
   RunInfo info = {};

@@ -64,7 +64,7 @@ def test_a_required_device_that_is_absent_is_an_error(tiny, claim, tmp_path):
     arguments = ["run", file, "--model", f"tiny={tiny}"]
     result = octlm(*arguments, "--out", tmp_path / "a")
     assert result.returncode == PASS
-    assert "not run (cuda)" in result.stdout
+    assert re.search(r"^EXP-950 +tiny +- +cuda +not run +0/2", result.stdout, re.MULTILINE), result.stdout
     assert octlm(*arguments, "--require", "cuda", "--out", tmp_path / "b").returncode == ERROR
 
 

@@ -41,19 +41,21 @@ double seconds_of(const Work::Pass& pass, double parameters) {
   return std::max(whole, reading(pass.calls)) + std::max(whole, reading(1));
 }
 
+double seconds_of(const Work& work, double parameters) {
+  double seconds = work.python ? kReferenceStart_s : 0;
+  for (const Work::Pass& pass : work.passes) seconds += seconds_of(pass, parameters);
+  return std::max(1.0, seconds);
+}
+
 Estimate estimate_of(const Work& work, const fs::path& folder) {
   // At most: weights may have more than 16 bits.
   const double parameters = static_cast<double>(weight_bytes(folder)) / 2;
-  double seconds = work.python ? kReferenceStart_s : 0;
   std::int64_t longest = 0;
-  for (const Work::Pass& pass : work.passes) {
-    seconds += seconds_of(pass, parameters);
-    longest = std::max(longest, pass.positions);
-  }
+  for (const Work::Pass& pass : work.passes) longest = std::max(longest, pass.positions);
   // A pass adds its logits.
   const double bytes = (2 * work.stored + 4 * work.widened) * parameters +
                        4.0 * static_cast<double>(longest * stated_size(folder, "vocab_size")) + 5e8;
-  return {std::max(1.0, seconds), bytes};
+  return {seconds_of(work, parameters), bytes};
 }
 
 // Why the cases' texts and chats cannot be what the spec says, with this checkpoint's tokenizer; ""
@@ -68,6 +70,13 @@ std::string problem_of_cases(std::vector<TokenCase> cases, const fs::path& folde
 }
 
 }  // namespace
+
+std::optional<double> estimated_seconds(const ModelExperiment& experiment,
+                                        const fs::path& checkpoint) {
+  const std::int64_t bytes = weight_bytes(checkpoint);
+  if (bytes == 0) return std::nullopt;
+  return seconds_of(experiment.work(), static_cast<double>(bytes) / 2);
+}
 
 DryRun dry_run(const CheckedSpec& checked, const ModelPaths& models) {
   DryRun found;

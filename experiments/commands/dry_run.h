@@ -8,6 +8,7 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/engines/checkpoint_store.h"
+#include "experiments/kinds/model_experiment.h"
 
 namespace octlm::experiments {
 
@@ -34,5 +35,9 @@ std::string estimate_text(const Estimate& estimate);
 // What `octlm check` finds in a spec that can be read: places that are still to be written, and the
 // findings of a dry run. A claim with any is not for the ledger: throws formats::FormatError.
 void require_claimable(const CheckedSpec& checked);
+
+// About how long a run of it takes on the CPU here; absent when its files do not tell.
+std::optional<double> estimated_seconds(const ModelExperiment& experiment,
+                                        const std::filesystem::path& checkpoint);
 
 }  // namespace octlm::experiments

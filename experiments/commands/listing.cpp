@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "experiments/commands/json_output.h"
 #include "verify/metrics/metrics.h"
 
 namespace octlm::experiments {
@@ -23,6 +24,15 @@ void list_metrics(std::ostream& out, const std::vector<verify::Kind>& kinds) {
   };
   list(verify::metric_definitions());
   for (const auto& kind : kinds) list(kind.metrics);
+}
+
+void list_faults(std::ostream& out, const std::vector<verify::Kind>& kinds) {
+  const auto document = faults_json(kinds);
+  for (const auto& fault : document["faults"]) {
+    out << fault["name"].get<std::string>() << " ";
+    for (const auto& kind : fault["kinds"]) out << ' ' << kind.get<std::string>();
+    out << '\n';
+  }
 }
 
 }  // namespace octlm::experiments

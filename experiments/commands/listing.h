@@ -14,4 +14,7 @@ void list_kinds(std::ostream& out, const std::vector<verify::Kind>& kinds);
 // each once.
 void list_metrics(std::ostream& out, const std::vector<verify::Kind>& kinds);
 
+// The planted faults that must_catch may name, and the kinds that take them.
+void list_faults(std::ostream& out, const std::vector<verify::Kind>& kinds);
+
 }  // namespace octlm::experiments

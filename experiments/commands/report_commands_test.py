@@ -99,7 +99,7 @@ def test_the_page_says_what_changed_since_the_last_published_run(sample, project
 def test_a_run_compared_with_itself_did_not_change(sample):
     done = octlm("compare", sample("green"), sample("green", "b"))
     assert done.returncode == PASS
-    assert done.stdout.splitlines()[-1] == "nothing changed; in both: 7 experiments, 81 comparisons"
+    assert done.stdout.splitlines()[-1] == "nothing changed; in both: 6 experiments, 81 comparisons"  # one was not run
 
 
 def test_what_got_worse_ends_with_1(sample):
@@ -107,9 +107,29 @@ def test_what_got_worse_ends_with_1(sample):
     assert done.returncode == FAIL
     worse = [line for line in done.stdout.splitlines() if line.startswith("worse")]
     assert any("EXP-102 on cpu: pass -> fail" in line for line in worse)
-    assert any("EXP-073: is gone" in line for line in worse)
+    assert not any("EXP-073" in line for line in worse)  # B did not run it, which says nothing of it
+    assert any("EXP-073" in line and "only in A" in line for line in done.stdout.splitlines())
     back = octlm("compare", sample("red", "a"), sample("green", "b"))
     assert any(line.startswith("better  EXP-102 on cpu: fail -> pass") for line in back.stdout.splitlines())
+
+
+def test_a_run_of_one_experiment_raises_no_alarm(sample, tmp_path):
+    one = sample_runs.write_run(tmp_path / "one", [(sample_runs.parity("EXP-102"), {})])
+    for first, second in ((sample("green"), one), (one, sample("green"))):
+        done = octlm("compare", first, second)
+        assert done.returncode == PASS, done.stdout
+        assert "worse" not in done.stdout and "is gone" not in done.stdout
+        assert done.stdout.splitlines()[-1].endswith("in one run only; in both: 1 experiments, 20 comparisons")
+
+
+def test_a_published_run_of_one_experiment_is_no_baseline_for_the_rest(sample, project):
+    sample_runs.write_run(project / "reports" / "published" / "first", [(sample_runs.parity("EXP-102"), {})])
+    now = sample("green")
+    text = (now / "results.jsonl").read_text().replace("2026-03-01T12:00:00Z", "2026-03-02T12:00:00Z")
+    (now / "results.jsonl").write_text(text)
+    assert octlm("report", now).returncode == PASS
+    page = (now / "report.html").read_text()
+    assert "nothing changed; " in page and "is gone" not in page and "is new" not in page
 
 
 def test_numbers_that_moved_are_told_and_are_no_verdict(sample, tmp_path):

@@ -9,138 +9,79 @@
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/inputs.h"
+#include "experiments/commands/keyword_expression.h"
+#include "experiments/commands/last_failed.h"
 #include "experiments/commands/octlm_program.h"
+#include "experiments/commands/open_page.h"
+#include "experiments/commands/preview_text.h"
+#include "experiments/commands/run_arguments.h"
 #include "experiments/commands/selection.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/engines/octlm_engine.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/model_experiment.h"
 #include "experiments/kinds/spec_parts.h"
+#include "formats/input_file.h"
+#include "formats/output_file.h"
 #include "formats/sha256.h"
 #include "formats/standard_streams.h"
-#include "reference/process/command_words.h"
-#include "reference/process/process.h"
 #include "verify/ledger/publish.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
-#include "verify/run_file.h"
+#include "verify/report/escape.h"
+#include "verify/report/terminal.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {
 namespace {
 
-struct RunArguments {
-  std::vector<std::string> selection;
-  std::vector<std::string> models;  // NAME=PATH
-  std::vector<std::string> devices;
-  std::vector<std::string> require;
-  std::string subject = "octlm";
-  double subject_timeout_s = 600;
-  std::string reference = "transformers";
-  std::string out;
-  std::string resume;
-};
-
-void add_options(CLI::App& command, RunArguments& arguments) {
-  command.add_option("experiments", arguments.selection,
-                     "EXP-ID, GLOB, spec FILE or tag:TAG; none: every one not tagged slow");
-  command.add_option("--model", arguments.models, "NAME=PATH: the checkpoint folder of a model")
-      ->allow_extra_args(false);
-  command.add_option("--device", arguments.devices, "only this device")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->allow_extra_args(false);
-  command.add_option("--subject", arguments.subject,
-                     "octlm, or a command that speaks the logits filter (docs/your-engine.md)");
-  command
-      .add_option("--subject-timeout", arguments.subject_timeout_s,
-                  "seconds after which a command without a sign of life is stopped")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--reference", arguments.reference,
-                     "transformers, or a folder of recorded logits");
-  command
-      .add_option("--require", arguments.require,
-                  "exit 4 when one of these is absent: weights, cuda, reference")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command.add_option("--out", arguments.out, "folder of the reports (default: reports/<time>)");
-  command.add_option("--resume", arguments.resume,
-                     "folder of an interrupted run: go on with it, with its arguments");
+// The spec of an id that failed: the claim, else the file that was run.
+std::string argument_of(const std::string& id, const std::string& recorded) {
+  if (std::filesystem::exists(spec_file(id))) return id;
+  return std::filesystem::path(recorded).is_absolute() ? recorded
+                                                       : (checkout_root() / recorded).string();
 }
 
-// What the run line keeps of the arguments. Paths are made absolute: a run may be resumed from
-// elsewhere.
-nlohmann::json request_json(const RunArguments& arguments) {
-  const auto absolute = [](const std::string& path) {
-    return std::filesystem::absolute(path).string();
-  };
-  std::vector<std::string> selection, models;
-  for (const auto& one : arguments.selection)
-    selection.push_back(is_file(one) ? absolute(one) : one);
-  for (const auto& one : arguments.models) {
-    const auto at = one.find('=') + 1;
-    models.push_back(one.substr(0, at) + absolute(one.substr(at)));
+std::vector<verify::Spec> named_specs(const RunArguments& arguments,
+                                      const std::vector<verify::Kind>& kinds) {
+  const auto registered = this_project().registered();
+  if (!arguments.last_failed) return select_specs(registered, arguments.selection, kinds);
+  const LastFailed failed = last_failed(this_project().reports());
+  std::vector<std::string> names = arguments.selection;
+  if (names.empty()) {
+    for (const auto& [id, file] : failed.specs) names.push_back(argument_of(id, file));
   }
-  const bool recorded = arguments.reference != "transformers";
-  return {{"selection", selection},
-          {"models", models},
-          {"devices", arguments.devices},
-          {"require", arguments.require},
-          {"subject", arguments.subject},
-          {"directory", std::filesystem::current_path().string()},  // where its words were typed
-          {"subject_timeout_s", arguments.subject_timeout_s},
-          {"reference", recorded ? absolute(arguments.reference) : arguments.reference}};
+  auto specs = select_specs(registered, names, kinds);
+  std::erase_if(specs, [&](const verify::Spec& spec) { return !failed.specs.contains(spec.id); });
+  if (specs.empty()) {
+    throw std::invalid_argument("--last-failed: none of those named failed or broke in " +
+                                failed.run.string());
+  }
+  return specs;
 }
 
-// The arguments of the run that --resume names; nothing beside it may be given.
-RunArguments resumed_arguments(const RunArguments& given) {
-  RunArguments only;
-  only.resume = given.resume;
-  const bool more = !given.selection.empty() || !given.models.empty() || !given.devices.empty() ||
-                    !given.require.empty() || given.reference != only.reference ||
-                    !given.out.empty() || given.subject != only.subject;
-  if (more) throw std::invalid_argument("--resume takes the arguments of the run: give it alone");
-  const auto run = verify::read_run_file(given.resume).run();
-  try {
-    const auto& request = run.at("request");
-    only.selection = request.at("selection");
-    only.models = request.at("models");
-    only.devices = request.at("devices");
-    only.require = request.at("require");
-    only.reference = request.at("reference");
-    only.subject = request.at("subject");
-    only.subject_timeout_s = request.at("subject_timeout_s");
-  } catch (const nlohmann::json::exception&) {
-    throw std::invalid_argument(given.resume + ": does not say with which arguments it was run");
+// Throws std::invalid_argument when nothing is left.
+void keep_matching(std::vector<verify::Spec>& specs, const std::string& keywords) {
+  const KeywordExpression expression(keywords);
+  std::string ids;
+  for (const auto& spec : specs) ids += (ids.empty() ? "" : ", ") + spec.id;
+  std::erase_if(specs, [&](const verify::Spec& spec) {
+    std::vector<std::string> names = {spec.id, spec.title, spec.kind};
+    names.insert(names.end(), spec.tags.begin(), spec.tags.end());
+    return !expression.matches(names);
+  });
+  if (specs.empty()) {
+    throw std::invalid_argument("-k '" + keywords + "' matches none of " + ids +
+                                " (by default those tagged slow are left out: name them, or '*')");
   }
-  return only;
-}
-
-LocalOptions local_options(const RunArguments& arguments) {
-  LocalOptions options;
-  for (const std::string& model : arguments.models) add_model_path(options.models, model);
-  if (arguments.reference != "transformers") {
-    if (!std::filesystem::is_directory(arguments.reference)) {
-      throw std::invalid_argument("--reference " + arguments.reference +
-                                  ": expected transformers or a folder of recorded logits");
-    }
-    options.recorded = arguments.reference;
-  }
-  if (arguments.subject != "octlm") {
-    options.subject = reference::command_words(arguments.subject);
-    const std::string fault = reference::program_fault(options.subject);
-    if (!fault.empty())
-      throw std::invalid_argument("--subject " + arguments.subject + ": " + fault);
-  }
-  options.subject_silence_s = arguments.subject_timeout_s;
-  return options;
 }
 
 std::vector<verify::RunItem> selected_items(const RunArguments& arguments) {
   const auto kinds = all_kinds();
+  auto specs = named_specs(arguments, kinds);
+  if (!arguments.keywords.empty()) keep_matching(specs, arguments.keywords);
   std::vector<verify::RunItem> items;
-  for (auto& spec : select_specs(this_project().registered(), arguments.selection, kinds)) {
-    items.push_back(verify::read_item(std::move(spec), kinds));
-  }
+  for (auto& spec : specs) items.push_back(verify::read_item(std::move(spec), kinds));
   return items;
 }
 
@@ -168,38 +109,71 @@ verify::RunInfo run_info(const std::string& command) {
   return info;
 }
 
+verify::RunOptions run_options(const RunArguments& arguments, const LocalOptions& local,
+                               const std::vector<verify::RunItem>& items,
+                               const std::string& command) {
+  verify::RunOptions options;
+  options.reports = this_project().reports();
+  if (!arguments.out.empty()) options.out = arguments.out;
+  if (!arguments.resume.empty()) options.resume = arguments.resume;
+  options.devices = arguments.devices;
+  options.require = arguments.require;
+  options.fail_fast = arguments.fail_fast;
+  options.info = run_info(command);
+  options.info.request = request_json(arguments, items);
+  options.info.subject_sha256 = subject_sha256(local.subject);
+  options.project = this_project();
+  return options;
+}
+
+constexpr std::size_t kLargestCopy = std::size_t{1} << 30;
+
+// What a person asked for beside the reports of the run's folder.
+void hand_out(const RunArguments& arguments, const std::filesystem::path& folder) {
+  if (!arguments.junit.empty())
+    formats::replace_file(arguments.junit, formats::read_file(folder / "junit.xml", kLargestCopy));
+  if (!arguments.open) return;
+  const std::string problem = open_page(folder / "report.html");
+  if (!problem.empty()) {
+    std::cerr << "octlm: not opened, " << problem << ": "
+              << verify::for_terminal((folder / "report.html").string()) << '\n';
+  }
+}
+
 int run(const RunArguments& given, const std::string& command) {
   formats::discard_closed_output();  // the record is in the run's folder, the verdict is the code
-  const RunArguments arguments = given.resume.empty() ? given : resumed_arguments(given);
+  const RunArguments arguments = resumed_arguments(given);
   const LocalOptions local = local_options(arguments);
   const Environment environment = local_environment(local);
   auto items = selected_items(arguments);
+  refuse_unused_models(local, items);
+  refuse_used_out(arguments);
+  refuse_bad_junit(arguments);
 
+  verify::RunOptions options = run_options(arguments, local, items, command);
+  if (arguments.dry_run) {
+    print_preview(std::cout, verify::preview(options, items), items, local);
+    return verify::kExitPass;
+  }
   std::ostringstream table;  // printed when the verdict is known, which a full disk does not change
-  verify::ConsoleReport console(std::cerr, table, isatty(STDERR_FILENO) != 0);
-  verify::RunOptions options;
-  options.reports = checkout_root() / "reports";
-  if (!arguments.out.empty()) options.out = arguments.out;
-  options.devices = arguments.devices;
-  options.require = arguments.require;
+  verify::ConsoleReport console(std::cerr, table,
+                                {.redraw = verify::can_redraw(STDERR_FILENO), .columns = [] {
+                                   return verify::terminal_columns(STDERR_FILENO);
+                                 }});
   options.host = &environment;
-  options.info = run_info(command);
-  options.info.request = request_json(arguments);
-  options.project = this_project();
-  options.info.subject_sha256 = subject_sha256(local.subject);
-  if (!arguments.resume.empty()) options.resume = arguments.resume;
   options.more_reports = {&console};
   for (const auto& folder : {options.out, options.resume}) {
     if (folder) require_no_inputs(*folder, verify::kArtefacts, inputs_of(items, local));
   }
-  const int exit_code = verify::run(options, items).summary.exit_code;
+  const verify::RunResult made = verify::run(options, items);
   std::cout << table.str();
-  return exit_code;
+  hand_out(arguments, made.info.folder);
+  return made.summary.exit_code;
 }
 
 // For the launcher: the checkpoints that it can make and that this selection lacks.
 int print_missing_checkpoints(const RunArguments& given) {
-  const RunArguments arguments = given.resume.empty() ? given : resumed_arguments(given);
+  const RunArguments arguments = resumed_arguments(given);
   const ModelPaths models = local_options(arguments).models;
   std::set<std::string> missing;
   for (const auto& item : selected_items(arguments)) {
@@ -218,14 +192,14 @@ int print_missing_checkpoints(const RunArguments& given) {
 void add_run(CommandLine& line) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = line.app.add_subcommand("run", "run experiments and write reports");
-  add_options(*command, *arguments);
+  add_run_options(*command, *arguments);
   command->callback([&action = line.action, arguments, text = line.text] {
     action = [arguments, text] { return run(*arguments, text); };
   });
 
   CLI::App* missing = line.app.add_subcommand("missing-checkpoints", "");
   missing->group("");  // for the launcher, not listed
-  add_options(*missing, *arguments);
+  add_run_options(*missing, *arguments);
   missing->callback([&action = line.action, arguments] {
     action = [arguments] { return print_missing_checkpoints(*arguments); };
   });

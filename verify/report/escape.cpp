@@ -141,10 +141,4 @@ std::string for_markdown(std::string_view text) {
   return safe;
 }
 
-std::size_t display_width(std::string_view text) {
-  std::size_t width = 0;
-  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  return width;
-}
-
 }  // namespace octlm::verify

@@ -18,7 +18,4 @@ std::string for_terminal_lines(std::string_view text);
 // that no renderer takes as one where it stands is left as it is: "max_abs_error@1 (host)".
 std::string for_markdown(std::string_view text);
 
-// How many columns the text takes, counted as code points.
-std::size_t display_width(std::string_view text);
-
 }  // namespace octlm::verify

@@ -245,7 +245,7 @@ RunResult hostile_run(bool red) {
 
 TEST(Html, HostileTextIsText) {
   RunDifference changed;
-  changed.changes.push_back({RunChange::Weight::kWorse, kHostile, kHostile});
+  changed.changes.push_back({RunChange::Weight::kWorse, kHostile, "", kHostile});
   for (const bool red : {false, true}) {
     const RunResult run = hostile_run(red);
     const std::string text = html_report(run, {PublishedRun{kHostile, changed}, true});

@@ -27,6 +27,11 @@ class Report {
                                    const ComparisonResult& result) {
     (void)experiment, (void)result;
   }
+  // What the criteria say of that comparison alone; those that judge it are in `alone`.
+  virtual void comparison_judged(const ExperimentResult& experiment, const ComparisonResult& result,
+                                 const Judgement& alone) {
+    (void)experiment, (void)result, (void)alone;
+  }
   virtual void experiment_finished(const ExperimentResult& experiment) { (void)experiment; }
   virtual void run_finished(const RunResult& run) { (void)run; }
 };

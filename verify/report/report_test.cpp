@@ -239,26 +239,6 @@ TEST(Markdown, AMarkIsEscapedOnlyWhereItIsOne) {
   EXPECT_EQ(for_markdown("a@1.example"), "a&#64;1.example");
 }
 
-TEST(Console, TheTableSaysWhatWasAndWhatWasNotChecked) {
-  const std::string table = console_table(mixed_run());
-  EXPECT_THAT(table, HasSubstr("pass (cpu) · not run (cuda)"));
-  EXPECT_THAT(table, HasSubstr("2/4"));
-  EXPECT_THAT(table, HasSubstr("max_abs_error@1 2.000e-04 <= 1.000e-03"));
-  EXPECT_THAT(table, HasSubstr("20 %"));
-  EXPECT_THAT(table, HasSubstr("EXP-1 cuda: 2 comparisons: no GPU"));
-  EXPECT_THAT(table, HasSubstr("results: reports/x\n"));
-}
-
-TEST(Console, AFailureDoesNotReadAsHeld) {
-  ExperimentResult experiment;
-  experiment.comparisons = {{key("story"), Measurement{{{"max_abs_error@1", 2e-3}}}}};
-  const std::string table = console_table(
-      run_with(std::move(experiment), spec_of("EXP-1", {at_most("max_abs_error@1", 1e-3)})));
-  EXPECT_THAT(table, HasSubstr("fail (cpu)"));
-  EXPECT_THAT(table, HasSubstr("2.000e-03 not <= 1.000e-03"));
-  EXPECT_THAT(table, HasSubstr("Failed:\n  EXP-1: max_abs_error@1 is 2.000e-03"));
-}
-
 TEST(Reports, HostileTextIsHarmless) {
   ExperimentResult experiment;
   experiment.title = kHostile;
@@ -276,12 +256,14 @@ TEST(Reports, HostileTextIsHarmless) {
   std::ostringstream progress;
   std::ostringstream table;
   for (const bool terminal : {false, true}) {
-    ConsoleReport console(progress, table, terminal);
+    ConsoleReport console(progress, table, {.redraw = terminal});
     console.run_started(run.info);
     console.device_started(run.experiments[0], kHostile);
     console.comparison_started(run.experiments[0], key(kHostile));
     for (const auto& one : run.experiments[0].comparisons) {
-      console.comparison_finished(run.experiments[0], one);
+      console.comparison_judged(
+          run.experiments[0], one,
+          judge(spec_of("EXP-1", {at_most("max_abs_error@1", 1e-3)}), std::span(&one, 1)));
     }
     console.experiment_finished(run.experiments[0]);
     console.run_finished(run);
@@ -291,34 +273,6 @@ TEST(Reports, HostileTextIsHarmless) {
     EXPECT_THAT(text, Not(HasSubstr("\x1b]")));
     EXPECT_THAT(text, Not(HasSubstr("\xE2\x80\xAE")));
   }
-}
-
-TEST(Console, ALogHasPlainLines) {
-  RunResult run = mixed_run();
-  run.info.planned = 4;
-  std::ostringstream progress, table;
-  ConsoleReport console(progress, table, false);
-  console.run_started(run.info);
-  console.comparison_started(run.experiments[0], key("story"));
-  for (const auto& one : run.experiments[0].comparisons) {
-    console.comparison_finished(run.experiments[0], one);
-  }
-  EXPECT_EQ(progress.str().find('\r'), std::string::npos);
-  EXPECT_EQ(progress.str().find('\x1b'), std::string::npos);
-  EXPECT_THAT(progress.str(), HasSubstr("[1/4] EXP-1 story, full, cpu, float32: measured\n"));
-  EXPECT_THAT(progress.str(), HasSubstr("[3/4] EXP-1 story, full, cuda, float32: not run: no GPU"));
-}
-
-TEST(Console, ATerminalHasOneLineThatFits) {
-  RunResult run = mixed_run();
-  run.info.planned = 4;
-  std::ostringstream progress, table;
-  ConsoleReport console(progress, table, true);
-  console.run_started(run.info);
-  console.comparison_started(run.experiments[0], key(std::string(200, 'x') + "é"));
-  EXPECT_THAT(progress.str(), StartsWith("\r\x1b[K[........................] 0/4  EXP-1 "));
-  EXPECT_LE(display_width(progress.str()), 79U + 4U);
-  EXPECT_EQ(progress.str().find('\n'), std::string::npos);
 }
 
 TEST(Markdown, NotCheckedStandsBeforeTheTable) {

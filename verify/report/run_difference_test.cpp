@@ -18,7 +18,7 @@ using testing::run_of;
 
 std::vector<std::string> texts(const RunDifference& difference) {
   std::vector<std::string> all;
-  for (const RunChange& change : difference.changes) all.push_back(change_text(change));
+  for (const RunChange& change : difference.changes) all.push_back(change_text(change, "A", "B"));
   return all;
 }
 
@@ -59,17 +59,84 @@ TEST(Difference, APassThatFailsIsWorse) {
   EXPECT_EQ(back.changes[0].weight, RunChange::Weight::kBetter);
 }
 
-// A check that is no longer made does not look like one that was never needed.
-TEST(Difference, APassThatIsNotThereIsWorse) {
-  EXPECT_TRUE(difference(run_with(1e-4), run_of({})).got_worse());
-  EXPECT_FALSE(difference(run_of({}), run_with(1e-4)).got_worse());
+// A run of one experiment says nothing of the others: they are listed, and raise no alarm.
+TEST(Difference, WhatOneRunAloneMadeIsListed) {
+  const RunResult all = run_of({experiment("EXP-1", {compared(key("story"), 1e-4)}),
+                                experiment("EXP-2", {compared(key("story"), 1e-4)}),
+                                experiment("EXP-3", {compared(key("story"), 2e-3)})});
+  const RunResult one = run_with(1e-4);
+  const RunDifference made = difference(all, one);
+  EXPECT_THAT(texts(made),
+              ElementsAre("EXP-2: only in A: pass (cpu)", "EXP-3: only in A: fail (cpu)"));
+  EXPECT_FALSE(made.got_worse());
+  EXPECT_EQ(made.common_experiments, 1);
+  EXPECT_EQ(difference_headline(made), "nothing changed; 2 in one run only");
+  EXPECT_THAT(texts(difference(one, all)),
+              ElementsAre("EXP-2: only in B: pass (cpu)", "EXP-3: only in B: fail (cpu)"));
+  EXPECT_FALSE(difference(one, all).got_worse());
+}
+
+TEST(Difference, SoAreComparisonsDevicesAndEngines) {
   const RunResult two =
       run_of({experiment("EXP-1", {compared(key("a"), 1e-4), compared(key("b"), 1e-4)})});
   const RunResult one = run_of({experiment("EXP-1", {compared(key("a"), 1e-4)})});
   EXPECT_THAT(texts(difference(two, one)),
-              ElementsAre(HasSubstr("1 comparison no longer compared: b, full, cpu")));
-  EXPECT_TRUE(difference(two, one).got_worse());
-  EXPECT_FALSE(difference(one, two).got_worse());
+              ElementsAre("EXP-1 on cpu: only in A: 1 comparison: b, full, cpu, float32"));
+  EXPECT_FALSE(difference(two, one).got_worse());
+
+  const RunResult both =
+      run_of({experiment("EXP-1", {compared(key("a"), 1e-4), compared(key("a", "cuda"), 2e-3)})});
+  EXPECT_THAT(texts(difference(both, one)), ElementsAre("EXP-1 on cuda: only in A: fail (octlm)"));
+  EXPECT_THAT(texts(difference(one, both)), ElementsAre("EXP-1 on cuda: only in B: fail (octlm)"));
+  EXPECT_FALSE(difference(one, both).got_worse());
+
+  RunResult theirs = run_of({experiment("EXP-1", {compared(key("a"), 2e-3)})});
+  std::get<Measurement>(theirs.experiments[0].comparisons[0].outcome).record["subject"]["engine"] =
+      "numpy";
+  const RunDifference made = difference(one, theirs);
+  EXPECT_THAT(texts(made), ElementsAre("EXP-1 on cpu: only in A: pass (octlm)",
+                                       "EXP-1 on cpu: only in B: fail (numpy)"));
+  EXPECT_EQ(made.common_experiments, 0);
+  EXPECT_FALSE(made.got_worse());
+}
+
+// What was planned and not run was not made.
+TEST(Difference, ADeviceThatWasNotRunIsInOneRunOnly) {
+  const RunResult absent =
+      run_of({experiment("EXP-1", {{key("story"), NotRun{"no weights", "weights"}}})});
+  EXPECT_THAT(texts(difference(run_with(1e-4), absent)),
+              ElementsAre("EXP-1 on cpu: only in A: pass (octlm)"));
+  EXPECT_THAT(texts(difference(absent, absent)), IsEmpty());
+}
+
+// Of lists it is said what is in, what is out, and where they part.
+TEST(Difference, OfListsSaysWhatDiffers) {
+  RunResult then = run_with(1e-4), now = run_with(1e-4);
+  then.info.environment["cpu"]["features"] = {"avx2", "bmi2", "fma"};
+  now.info.environment["cpu"]["features"] = {"avx2", "avx512f", "fma"};
+  EXPECT_THAT(texts(difference(then, now)),
+              ElementsAre("the run: processor features: in: avx512f; out: bmi2; first at 1"));
+
+  const auto lists = [](std::int64_t agree, const nlohmann::json& subject) {
+    RunResult run = run_with(1e-4);
+    auto& measured = std::get<Measurement>(run.experiments[0].comparisons[0].outcome);
+    measured.metrics["ids_equal@1"] = Agreement{agree, 9};
+    measured.record["differences"]["ids_equal@1"] = {
+        {"index", 4},
+        {"position", 12},
+        {"subject", subject},
+        {"reference",
+         {{{"position", 11}, {"token_id", 5}, {"token", "x"}},
+          {{"position", 12}, {"token_id", 9}, {"token", "<s>"}}}}};
+    return run;
+  };
+  const nlohmann::json wrong = {{{"position", 11}, {"token_id", 5}, {"token", "x"}},
+                                {{"position", 12}, {"token_id", 27}, {"token", "<"}},
+                                {{"position", 13}, {"token_id", 82}, {"token", "s"}}};
+  EXPECT_THAT(texts(difference(lists(9, wrong), lists(8, wrong))),
+              ElementsAre("EXP-1 on cpu: ids_equal@1 changed in 1 comparison; most 9 of 9 -> 8 of "
+                          "9 in story, full, cpu, float32; now in list 4, in: 27 '<', 82 's'; "
+                          "out: 9 '<s>'; first at 12"));
 }
 
 TEST(Difference, APassThatNoLongerCountsIsWorse) {
@@ -115,14 +182,9 @@ TEST(Difference, SaysWhatTheNumbersRestOn) {
       texts(made),
       ElementsAre("the run: code: cccccccccccc -> dddddddddddd",
                   "the run: ledger head: aaaaaaaaaaaa -> bbbbbbbbbbbb",
-                  HasSubstr("the run: processor: "), "EXP-1: spec: 555555555555 -> 666666666666",
-                  "EXP-1: reference: transformers 4.57.6 live -> transformers 5.0 live"));
-}
-
-TEST(Difference, ToAnotherVerdictOnANewDevice) {
-  RunResult now = run_of(
-      {experiment("EXP-1", {compared(key("story"), 1e-4), compared(key("story", "cuda"), 2e-3)})});
-  EXPECT_TRUE(difference(run_with(1e-4), now).got_worse()) << "not asked for -> fail";
+                  HasSubstr("the run: processor model: "),
+                  "EXP-1 on cpu: reference: transformers 4.57.6 live -> transformers 5.0 live",
+                  "EXP-1: spec: 555555555555 -> 666666666666"));
 }
 
 }  // namespace

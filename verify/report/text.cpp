@@ -212,7 +212,10 @@ std::vector<NotChecked> not_checked(const RunResult& run) {
     }
   }
   for (const std::string& id : run.not_started) {
-    list.push_back({id, "everything", "the run was interrupted before it"});
+    const bool cut = run.interrupted_by != 0 || !run.ended;
+    list.push_back({id, "everything",
+                    cut ? "the run was interrupted before it"
+                        : "not started: the run was to end at its first failure"});
   }
   std::int64_t known = 0;
   for (const ExperimentResult& experiment : run.experiments) {
