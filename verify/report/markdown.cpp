@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "verify/report/display_width.h"
 #include "verify/report/escape.h"
 #include "verify/report/facts.h"
 #include "verify/report/markup.h"

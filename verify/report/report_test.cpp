@@ -8,6 +8,7 @@
 #include "verify/lines.h"
 #include "verify/metrics/metric_value.h"
 #include "verify/report/console.h"
+#include "verify/report/display_width.h"
 #include "verify/report/escape.h"
 #include "verify/report/jsonl.h"
 #include "verify/report/markdown.h"
