@@ -16,10 +16,10 @@
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/model_experiment.h"
 #include "experiments/kinds/spec_parts.h"
-#include "formats/sha256.h"
 #include "formats/standard_streams.h"
 #include "reference/process/command_words.h"
 #include "reference/process/process.h"
+#include "reference/process/program_files.h"
 #include "verify/ledger/publish.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
@@ -77,8 +77,8 @@ nlohmann::json request_json(const RunArguments& arguments) {
   for (const auto& one : arguments.selection)
     selection.push_back(is_file(one) ? absolute(one) : one);
   for (const auto& one : arguments.models) {
-    const auto at = one.find('=') + 1;
-    models.push_back(one.substr(0, at) + absolute(one.substr(at)));
+    const NamedFolder model = named_folder(one);
+    models.push_back(model.name + "=" + model.folder.string());
   }
   const bool recorded = arguments.reference != "transformers";
   return {{"selection", selection},
@@ -143,17 +143,6 @@ std::vector<verify::RunItem> selected_items(const RunArguments& arguments) {
   return items;
 }
 
-// Which subject this is, for counting attempts: the words of its command, and the bytes of those
-// that are files. "" for our own decoder, which is in the program's code.
-std::string subject_sha256(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) {
-    text += word + "\n" +
-            (std::filesystem::is_regular_file(word) ? formats::sha256_file(word) : "") + "\n";
-  }
-  return text.empty() ? "" : formats::sha256(text);
-}
-
 verify::RunInfo run_info(const std::string& command) {
   const auto checkout = verify::checkout_state(checkout_root());
   verify::RunInfo info;
@@ -185,7 +174,8 @@ int run(const RunArguments& given, const std::string& command) {
   options.info = run_info(command);
   options.info.request = request_json(arguments);
   options.project = this_project();
-  options.info.subject_sha256 = subject_sha256(local.subject);
+  if (!local.subject.empty())
+    options.info.subject_sha256 = reference::program_files(local.subject).sha256;
   if (!arguments.resume.empty()) options.resume = arguments.resume;
   options.more_reports = {&console};
   for (const auto& folder : {options.out, options.resume}) {

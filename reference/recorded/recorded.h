@@ -27,10 +27,10 @@ struct RecordingKey {
 // Opens a recording. `subject` is the engine that will be compared with it: a recording that it
 // made itself is refused, for it would agree with its own faults. `version` is the producer's, ""
 // for any. Throws std::runtime_error that names the difference, also one between the manifest and
-// the settings that its producer computed with (recorded_settings.h). The engine knows one path, `full`,
-// and its sessions one append, of a whole case; they report the calls made when the logits were
-// computed. The bytes of a file are checked against the manifest's sha256 when its first case is
-// asked for.
+// the settings that its producer computed with (recorded_settings.h). The engine knows one path,
+// `full`, and its sessions one append, of a whole case; they report the calls made when the logits
+// were computed. The bytes of a file are checked against the manifest's sha256 when its first case
+// is asked for.
 std::unique_ptr<Engine> make_recorded(const std::filesystem::path& folder, const RecordingKey& key,
                                       const std::string& subject = "octlm",
                                       const std::string& version = "");

@@ -266,8 +266,8 @@ TEST_F(RecordedTest, RecordingRefusesNonsense) {
   EXPECT_FALSE(std::filesystem::exists(other));
 }
 
-// What the producer computed with is part of what a recording is: it cannot say one thing at the top
-// and another in its settings.
+// What the producer computed with is part of what a recording is: it cannot say one thing at the
+// top and another in its settings.
 TEST_F(RecordedTest, SettingsThatContradictTheManifestAreRefused) {
   const auto with = [&](const char* name, const json& value) {
     return changed([&](json& m) { m["producer"]["settings"][name] = value; });

@@ -141,6 +141,10 @@ void ConsoleReport::experiment_finished(const ExperimentResult& experiment) {
   clear();
   progress_ << for_terminal(experiment.id) << " " << for_terminal(verdict_text(experiment)) << "  "
             << for_terminal(experiment.title) << std::endl;
+  for (const auto& [device, attempts] : experiment.trust.attempts) {
+    if (attempts.engines.empty()) continue;
+    progress_ << "  " << for_terminal(device + ": " + attempts.engines) << std::endl;
+  }
 }
 
 void ConsoleReport::run_finished(const RunResult& run) {

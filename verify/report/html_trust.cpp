@@ -139,7 +139,8 @@ std::string trust_table(const RunResult& run) {
     for (const auto& [device, of] : trust.attempts) {
       attempts += (attempts.empty() ? "" : "; ") + name_markup(device) + ": " +
                   std::to_string(of.attempt) + ", " + std::to_string(of.failed) + " failed, " +
-                  std::to_string(of.abandoned) + " never ended";
+                  std::to_string(of.abandoned) + " never ended" +
+                  (of.engines.empty() ? "" : "<small>" + prose_markup(of.engines) + "</small>");
     }
     const std::string prior =
         trust.prior_results ? "seen before: " + prose_markup(trust.prior_source) : "none";
