@@ -58,20 +58,23 @@ def test_the_commands_do_what_the_document_says(document, checkout):
     if b" register" not in subprocess.run([PROGRAM, "--help"], capture_output=True, check=True).stdout:
         script = script.split("./octlm register")[0]  # a program that keeps no ledger yet
     variables = {name: value for name, value in os.environ.items() if not name.startswith("OCTLM_")}
-    done = subprocess.run(["bash", "-c", script], cwd=checkout, capture_output=True, text=True,
-                          timeout=500, env=variables | {"PYTHONDONTWRITEBYTECODE": "1"})
-    print(f"{document}: {time.monotonic() - start:.1f} s")
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    for _ in range(2):  # a reader may begin again, in the same clone
+        done = subprocess.run(["bash", "-c", script], cwd=checkout, capture_output=True, text=True,
+                              timeout=500, env=variables | {"PYTHONDONTWRITEBYTECODE": "1"})
+        print(f"{document}: {time.monotonic() - start:.1f} s")
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     if document == "your-engine.md":
-        assert "numpy" in (checkout / "reports" / "numpy" / "results.jsonl").read_text()
-        assert '"source":"recorded"' in (checkout / "reports" / "recorded" / "results.jsonl").read_text().replace(" ", "")
+        reports = checkout / "reports" / "tutorial"
+        assert "numpy" in (reports / "numpy" / "results.jsonl").read_text()
+        assert '"source":"recorded"' in (reports / "recorded" / "results.jsonl").read_text().replace(" ", "")
         for engine in ("ours", "theirs"):
-            assert (checkout / "reports" / f"{engine}.safetensors").stat().st_size > 3 * 2048 * 4
+            assert (reports / f"{engine}.safetensors").stat().st_size > 3 * 2048 * 4
         for run in ("numpy", "recorded", "outside"):
-            assert '"verdict":"pass"' in (checkout / "reports" / run / "results.jsonl").read_text().replace(" ", "")
+            assert '"verdict":"pass"' in (reports / run / "results.jsonl").read_text().replace(" ", "")
     else:
-        assert (checkout / "experiments" / "registered" / "EXP-300.json").exists()
-        assert "REPLACE" not in (checkout / "experiments" / "registered" / "EXP-300.json").read_text()
+        claims = sorted((checkout / "experiments" / "registered").glob("*.json"))
+        made = [claim for claim in claims if "one token repeated" in claim.read_text()]
+        assert len(made) == 2 and all("REPLACE" not in claim.read_text() for claim in made)
 
 
 def test_links_lead_somewhere():

@@ -21,6 +21,10 @@ struct EngineDescription {
   std::string source;   // "live": computed now; "recorded": read from a file
   // Effective settings, read back from the live objects (attention, dtype, tf32, threads, ...).
   nlohmann::json settings = nlohmann::json::object();
+  // Of what it is made of, beyond its version: a recording's manifest, a program's files; "" when
+  // the version says all.
+  std::string sha256 = {};
+  std::int64_t files = 0;  // that are in it
 };
 
 struct Capabilities {

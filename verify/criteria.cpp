@@ -343,7 +343,7 @@ std::optional<OneJudged> judge_one(const CriterionResult& criterion,
 }
 
 Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons,
-                const std::set<std::string>& failed_before) {
+                const std::map<std::string, std::string>& failed_before) {
   Judgement judgement;
   judgement.devices = list_devices(comparisons);
   for (DeviceResult& device : judgement.devices) {
@@ -358,9 +358,12 @@ Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons,
     }
     add_implied(judgement.criteria, device.device, comparisons);
     decide_device(device, spec, judgement.criteria, comparisons);
-    if (device.verdict == Verdict::kPass && failed_before.contains(device.device)) {
+    const auto failed = failed_before.find(device.device);
+    if (device.verdict == Verdict::kPass && failed != failed_before.end()) {
       device.verdict = Verdict::kFail;
-      device.reason = "it holds now, but failed before with the same spec and code";
+      device.reason =
+          "it holds now, but failed before with the same spec, code and engines: the attempt of " +
+          failed->second;
     }
   }
   decide_experiment(judgement);

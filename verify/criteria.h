@@ -15,8 +15,8 @@
 //   - The experiment's verdict is the worst over the devices that ran (fail, error, pass).
 #pragma once
 
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,9 +28,9 @@ namespace octlm::verify {
 
 // `comparisons` are all that were planned and selected, in order. With none, the verdict is
 // not_run.
-// `failed_before`: the devices with a failed attempt by the same code.
+// `failed_before`: the devices with a failed attempt at the same thing, and which it was, in words.
 Judgement judge(const Spec& spec, std::span<const ComparisonResult> comparisons,
-                const std::set<std::string>& failed_before = {});
+                const std::map<std::string, std::string>& failed_before = {});
 
 // What a criterion says of one comparison alone, for a report that shows each; the verdicts come
 // from judge(). nullopt where it does not apply or nothing was compared.

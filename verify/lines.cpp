@@ -305,6 +305,8 @@ void describe(Fields& field, Of& attempts) {
   field("failed", attempts.failed);
   field("abandoned", attempts.abandoned);
   field("intent", attempts.intent);
+  field.unless_empty("engines", attempts.engines);
+  field.unless_empty("failed_before", attempts.failed_before);
 }
 
 void null_when_unregistered(LineWriter& field, const Trust& trust) {

@@ -12,10 +12,18 @@
 #include <sstream>
 #include <thread>
 
+#include "formats/shell_words.h"
 #include "verify/code_hash.h"
 
 namespace octlm::verify {
 namespace {
+
+// For popen's shell, which may know no $'...'.
+std::string sh_quoted(const std::string& argument) {
+  std::string quoted = "'";
+  for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
 
 // The value of "key : value" or KEY=value in a file, first occurrence; "" when absent.
 std::string value_in(const char* file, const std::string& key, char separator) {
@@ -74,8 +82,8 @@ std::string version() { return kVersion; }
 
 std::optional<std::string> git_output(const std::filesystem::path& root,
                                       const std::vector<std::string>& arguments) {
-  std::string command = "git -C " + shell_quoted(root.string());
-  for (const std::string& argument : arguments) command += " " + shell_quoted(argument);
+  std::string command = "git -C " + sh_quoted(root.string());
+  for (const std::string& argument : arguments) command += " " + sh_quoted(argument);
   std::FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "re");
   if (pipe == nullptr) return std::nullopt;
   std::string output;
@@ -127,24 +135,9 @@ nlohmann::json machine_json() {
   };
 }
 
-std::string shell_quoted(const std::string& word) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
 std::string command_line(int argc, const char* const* argv) {
   std::string line;
-  for (int i = 0; i < argc; ++i) line += (i ? " " : "") + shell_quoted(argv[i]);
+  for (int i = 0; i < argc; ++i) line += (i ? " " : "") + formats::shell_quoted(argv[i]);
   return line;
 }
 

@@ -35,9 +35,6 @@ std::string utc_now_precise();
 nlohmann::json machine_json();
 inline constexpr const char* kProcessor = "cpu";  // the name that records have for it
 
-// One word of a command as a shell takes it: in single quotes where it has to be.
-std::string shell_quoted(const std::string& word);
-
 // The command line as it would be typed: arguments quoted where the shell needs it.
 std::string command_line(int argc, const char* const* argv);
 

@@ -1,6 +1,8 @@
 #include "verify/read_back.h"
 
+#include <map>
 #include <set>
+#include <vector>
 
 #include "verify/lenient_json.h"
 #include "verify/lines.h"
@@ -58,9 +60,15 @@ RunResult read_back(const RunFile& file, const Program& program) {
   run.info.program = program;
   Experiments experiments;
   std::set<std::string> judged;
+  std::map<std::string, std::vector<std::string>> begun;  // devices, by experiment
   for (const RunFile::Line& line : file.lines) {
     const std::string type = line.type();
-    if (type == "comparison" || type == "not_compared") {
+    if (type == "started") {  // whatever became of it
+      const Started started = started_from(line.json);
+      ExperimentResult& experiment = experiments.of(started.experiment);
+      experiment.spec_sha256 = started.spec_sha256;
+      begun[started.experiment].push_back(started.device);
+    } else if (type == "comparison" || type == "not_compared") {
       experiments.of(string_of(member(line.json, "experiment")))
           .comparisons.push_back(comparison_from(line.json));
     } else if (type == "experiment") {
@@ -75,6 +83,7 @@ RunResult read_back(const RunFile& file, const Program& program) {
   for (ExperimentResult& experiment : run.experiments) {
     if (judged.contains(experiment.id)) continue;
     count_comparisons(experiment);
+    for (const std::string& device : begun[experiment.id]) device_of(experiment.judgement, device);
     take_no_verdict(experiment);
   }
   if (const nlohmann::json* summary = file.summary()) {

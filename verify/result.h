@@ -76,13 +76,16 @@ struct Judgement {
 
 // What the ledger and the journal say of a result: why it may be believed, or not.
 struct Trust {
-  // How often this spec was run by this code on a device, this time included
+  // How often this spec was run by this code, with these engines, on a device, this time included
   // (verify/ledger/journal.h).
   struct Attempts {
     std::int64_t attempt = 0;    // this is the n-th
     std::int64_t failed = 0;     // of which so many failed, this one included
     std::int64_t abandoned = 0;  // and so many never ended: a crash, or still at work
     std::string intent;          // sha256 of this attempt's line in the journal; "" without one
+    std::string engines = {};    // what it is with, in words; "" when it never got ready
+    // The latest before it that failed with the same of everything: "TIME, run NAME"; "" of none.
+    std::string failed_before = {};
   };
 
   // "confirmatory", "replication", "exploratory" or "unregistered": read from the ledger alone.

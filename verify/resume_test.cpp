@@ -73,11 +73,13 @@ TEST_F(Ledgered, AnInvalidLedgerStopsBeforeAnythingIsRun) {
 
 TEST_F(Ledgered, APassAfterAFailWithEqualCodeIsAFail) {
   const Spec spec = registered("EXP-1");
-  run_once(spec, 1.5);
+  const RunResult first = run_once(spec, 1.5);
   const RunResult again = run_once(spec, 0.5);
   EXPECT_EQ(again.experiments[0].judgement.verdict, Verdict::kFail);
   EXPECT_THAT(again.experiments[0].judgement.reason,
-              HasSubstr("failed before with the same spec and code"));
+              HasSubstr("failed before with the same spec, code and engines: the attempt of 2"));
+  EXPECT_THAT(again.experiments[0].judgement.reason,
+              HasSubstr(", run " + first.info.folder.filename().string() + "; to go on, change"));
   EXPECT_EQ(again.experiments[0].trust.attempts.at("cpu").attempt, 2);
   EXPECT_EQ(again.experiments[0].trust.attempts.at("cpu").failed, 2);
   EXPECT_EQ(again.summary.exit_code, 1);
@@ -100,6 +102,41 @@ TEST_F(Ledgered, AForeignSubjectCountsWithItsOwnCode) {
   EXPECT_EQ(with("engine 1", 1.5), 1);
   EXPECT_EQ(with("engine 1", 0.5), 1);
   EXPECT_EQ(with("engine 2", 0.5), 0);
+}
+
+// What an attempt is with is part of what it is: a mended engine, recording or checkpoint is
+// another attempt, and the one that failed stays what it was.
+TEST_F(Ledgered, AnAttemptIsThatOfItsEngines) {
+  const Spec spec = registered("EXP-1");
+  const auto with = [&](const nlohmann::json& identity, double error) {
+    auto experiment = std::make_unique<testing::FakeExperiment>(
+        std::vector{key("story")}, [=](auto&) { return measured(error); });
+    experiment->identity = [identity] { return identity; };
+    RunOptions options{.reports = project_.reports(), .project = project_};
+    options.info.code_sha256 = "c0de";
+    std::vector<RunItem> items;
+    items.push_back({spec, std::move(experiment)});
+    return run(options, items).experiments[0];
+  };
+  const nlohmann::json broken = {
+      {"checkpoint", {{"weights", "ab"}}},
+      {"subject", {{"engine", "mine"}, {"version", "1"}, {"sha256", "11"}, {"files", 3}}},
+      {"reference", {{"engine", "theirs"}, {"version", "4"}, {"source", "recorded"}}}};
+  EXPECT_EQ(with(broken, 1.5).judgement.verdict, Verdict::kFail);
+  const ExperimentResult same = with(broken, 0.5);
+  EXPECT_EQ(same.judgement.verdict, Verdict::kFail);
+  EXPECT_THAT(same.trust.attempts.at("cpu").engines,
+              HasSubstr("mine 1 and 3 files against theirs 4 (recorded) ["));
+  EXPECT_THAT(same.judgement.reason, HasSubstr("mine 1 and 3 files"));
+  for (const char* mended : {"/checkpoint/weights", "/subject/version", "/subject/sha256",
+                             "/reference/version", "/reference/sha256"}) {
+    nlohmann::json other = broken;
+    other[nlohmann::json::json_pointer(mended)] = "another";
+    const ExperimentResult passed = with(other, 0.5);
+    EXPECT_EQ(passed.judgement.verdict, Verdict::kPass) << mended;
+    EXPECT_EQ(passed.trust.attempts.at("cpu").attempt, 1) << mended;
+  }
+  EXPECT_EQ(with(broken, 0.5).judgement.verdict, Verdict::kFail) << "for good";
 }
 
 // The intent stands on the disk before the first number does.

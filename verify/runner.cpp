@@ -260,9 +260,9 @@ class ExperimentRun {
   ExperimentResult run() {
     const double start = now();
     for (const std::string& device : plan_.devices) run_device(device);
-    log_.recount(item_.spec, result_.trust);
+    log_.recount(result_.trust);
     result_.judgement = judge(item_.spec, result_.comparisons, failed_before());
-    log_.end(item_.spec, result_.judgement, result_.trust);
+    log_.end(result_.judgement, result_.trust);
     result_.seconds = now() - start;
     for (Report* report : reports_) report->experiment_finished(result_);
     return std::move(result_);
@@ -294,10 +294,16 @@ class ExperimentRun {
     return finished.has_value();
   }
 
-  std::set<std::string> failed_before() const {
-    std::set<std::string> devices;
+  // By device: which attempt at the same thing failed, and what makes another thing of it.
+  std::map<std::string, std::string> failed_before() const {
+    std::map<std::string, std::string> devices;
     for (const auto& [device, attempts] : result_.trust.attempts) {
-      if (attempts.failed > 0) devices.insert(device);
+      if (attempts.failed_before.empty()) continue;
+      const std::string engines = attempts.engines.empty() ? "" : ": " + attempts.engines;
+      devices[device] = attempts.failed_before +
+                        "; to go on, change the code or the engines (what is compared of them is "
+                        "versions and contents" +
+                        engines + "), or amend the spec with a reason";
     }
     return devices;
   }
@@ -323,6 +329,7 @@ class ExperimentRun {
     if (earlier_ && !unavailable) earlier_->require_identity(item_.spec.id, device, identity);
     if (earlier_) log_.begin(item_.spec, device, result_.trust);
     if (unavailable) return unavailable;
+    log_.ready(device, identity, result_.trust);
     for (Report* report : reports_) report->device_ready(result_, device, identity);
     return std::nullopt;
   }

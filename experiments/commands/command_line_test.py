@@ -55,7 +55,7 @@ def test_absent_weights_are_not_run_and_nothing_compared_is_an_error(claim, tmp_
     assert result.returncode == ERROR
     experiment = lines(tmp_path / "out", "experiment")[0]
     assert experiment["verdict"] == "not_run"
-    assert "./octlm fetch tiny" in result.stdout
+    assert "give their folder: --model tiny=FOLDER" in result.stdout
 
 
 def test_a_required_device_that_is_absent_is_an_error(tiny, claim, tmp_path):

@@ -54,7 +54,7 @@ std::string history_line(const verify::LedgerLine& line) {
 std::string attempt_line(const verify::Attempt& attempt) {
   return attempt.time + "  " + attempt.intent.key.device + "  " +
          (attempt.result ? attempt.result->verdict : "never ended") + "  " + attempt.intent.label +
-         "  " + attempt.intent.run;
+         "  " + attempt.intent.run + (attempt.engines.empty() ? "" : "  " + attempt.engines);
 }
 
 }  // namespace octlm::experiments

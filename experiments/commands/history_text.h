@@ -18,7 +18,8 @@ std::string changes_text(const verify::Amendment& amendment, const std::string& 
 // "2026-01-31T12:00:00Z  amend, loosening: the reason"
 std::string history_line(const verify::LedgerLine& line);
 
-// "2026-01-31T12:00:00.123456Z  cpu  pass  confirmatory  20260131T120000Z-1"
+// "2026-01-31T12:00:00.123456Z  cpu  pass  confirmatory  20260131T120000Z-1  octlm 0.1.0 against
+// transformers 4.57.6 [5b1c2d3e]"
 std::string attempt_line(const verify::Attempt& attempt);
 
 }  // namespace octlm::experiments

@@ -14,8 +14,10 @@
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/new_spec.h"
+#include "experiments/engines/checkpoint_store.h"
 #include "experiments/engines/local_environment.h"
 #include "experiments/kinds/kinds.h"
+#include "formats/shell_words.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {
@@ -98,6 +100,18 @@ std::string schema_for(const fs::path& file) {
       .string();
 }
 
+// " --model NAME=DIR": where the run will not find the model by its name alone.
+std::string model_option(const nlohmann::ordered_json& model, const std::string& argument) {
+  const ModelReference reference{
+      .id = model.value("id", ""), .revision = model.value("revision", ""), .files = {}};
+  const auto found = find_checkpoint(reference, {});
+  const auto* cached = std::get_if<CheckpointFolder>(&found);
+  const fs::path folder = resolve_model_argument(argument);
+  if (cached != nullptr && fs::equivalent(cached->path, folder)) return "";
+  const fs::path given = fs::is_directory(argument) ? fs::path(argument) : folder;
+  return " --model " + formats::shell_quoted(reference.id + "=" + given.string());
+}
+
 int create(const NewArguments& arguments) {
   const auto kinds = all_kinds();
   const verify::Kind& kind = starting_kind(arguments.kind, kinds);
@@ -107,15 +121,21 @@ int create(const NewArguments& arguments) {
   const fs::path file = arguments.out.empty() ? standard : fs::path(arguments.out);
   if (fs::exists(file))
     throw std::invalid_argument(file.string() + ": is there already, and is not overwritten");
-  const std::string text = new_spec(kind, id, arguments.model, schema_for(file)).dump(2) + "\n";
+  const auto spec = new_spec(kind, id, arguments.model, schema_for(file));
+  const std::string text = spec.dump(2) + "\n";
   (void)kind.read(verify::parse_spec(text, file, kinds));  // an id that is none is refused here
   write_new(file, text);
+  const std::string model = model_option(spec["model"], arguments.model);
   std::cerr << "Wrote " << id << " to " << file.string()
             << ". What says REPLACE is yours: the question, the prediction,\n"
             << "the cases, and for each bound its derivation. Then:\n"
-            << "  ./octlm check " << file.string() << "\n"
-            << "  ./octlm register " << id << " --prior-results none\n"
-            << "  ./octlm run " << id << "\n";
+            << "  ./octlm check " << formats::shell_file(file) << model << "\n";
+  if (std::error_code error; !fs::equivalent(file, standard, error)) {
+    std::cerr << "  mv " << formats::shell_file(file) << " " << formats::shell_file(standard)
+              << "\n";
+  }
+  std::cerr << "  ./octlm register " << id << " --prior-results none\n"
+            << "  ./octlm run " << id << model << "\n";
   std::cout << file.string() << '\n';
   return verify::kExitPass;
 }

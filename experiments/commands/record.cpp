@@ -130,8 +130,8 @@ int record(const RecordArguments& arguments) {
   for (const auto& ids : cases) positions += std::ssize(ids);
   std::cerr << "[record] " << spec.id << ": " << cases.size() << " sequences, " << positions
             << " positions, " << 4 * positions * engine.vocab_size() / 1000000 << " MB\n";
-  reference::record_logits(engine, recording_key(model, part.dtype, part.attention, part.tf32),
-                           cases, arguments.out, show_progress);
+  const auto key = recording_key(model, part.dtype, part.attention, part.tf32);
+  reference::record_logits(engine, key, cases, arguments.out, show_progress);
   std::cout << arguments.out << '\n';
   return verify::kExitPass;
 }

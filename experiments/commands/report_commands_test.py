@@ -258,3 +258,21 @@ def test_the_samples_are_as_a_run_writes_them(tiny, project, claim, tmp_path):
     for name in RENDERED:
         assert (tmp_path / "real" / name).exists(), name
     assert os.path.getsize(tmp_path / "real" / "report.html") > 1000
+
+
+# Killed after its engines were ready and before its first comparison: it was begun, and nobody reads that it was not.
+def test_what_was_begun_and_killed_is_not_called_never_begun(sample):
+    folder = sample("green")
+    run, *rest = map(json.loads, (folder / "results.jsonl").read_text().splitlines())
+    ids = list(dict.fromkeys(line["experiment"] for line in rest if line["type"] == "comparison"))
+    started = {"type": "started", "experiment": ids[0], "device": "cpu", "spec_sha256": "5" * 64, "intent": "", "identity": {}}
+    run["specs"] = {name: "5" * 64 for name in ids[:2]}
+    (folder / "results.jsonl").write_text(json.dumps(run) + "\n" + json.dumps(started) + "\n")
+    done = octlm("report", folder)
+    assert done.returncode == PASS, done.stderr
+    killed = {suite.get("name"): suite for suite in suites(folder)}
+    assert ids[0] in killed and "did not end" in ElementTree.tostring(killed[ids[0]], encoding="unicode")
+    summary = (folder / "summary.md").read_text()
+    assert ids[0] in summary and "passed" not in outcomes(killed[ids[0]])
+    before_it = [line for line in summary.splitlines() if "interrupted before it" in line]
+    assert not any(ids[0] in line for line in before_it), before_it

@@ -23,8 +23,8 @@
 #include "experiments/kinds/spec_parts.h"
 #include "formats/input_file.h"
 #include "formats/output_file.h"
-#include "formats/sha256.h"
 #include "formats/standard_streams.h"
+#include "reference/process/program_files.h"
 #include "verify/ledger/publish.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
@@ -85,17 +85,6 @@ std::vector<verify::RunItem> selected_items(const RunArguments& arguments) {
   return items;
 }
 
-// Which subject this is, for counting attempts: the words of its command, and the bytes of those
-// that are files. "" for our own decoder, which is in the program's code.
-std::string subject_sha256(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) {
-    text += word + "\n" +
-            (std::filesystem::is_regular_file(word) ? formats::sha256_file(word) : "") + "\n";
-  }
-  return text.empty() ? "" : formats::sha256(text);
-}
-
 verify::RunInfo run_info(const std::string& command) {
   const auto checkout = verify::checkout_state(checkout_root());
   verify::RunInfo info;
@@ -121,7 +110,8 @@ verify::RunOptions run_options(const RunArguments& arguments, const LocalOptions
   options.fail_fast = arguments.fail_fast;
   options.info = run_info(command);
   options.info.request = request_json(arguments, items);
-  options.info.subject_sha256 = subject_sha256(local.subject);
+  if (!local.subject.empty())
+    options.info.subject_sha256 = reference::program_files(local.subject).sha256;
   options.project = this_project();
   return options;
 }

@@ -9,9 +9,9 @@
 #include "experiments/commands/selection.h"
 #include "experiments/kinds/model_experiment.h"
 #include "formats/nearest_name.h"
+#include "formats/shell_words.h"
 #include "reference/process/command_words.h"
 #include "reference/process/process.h"
-#include "verify/provenance.h"
 #include "verify/run_file.h"
 
 namespace octlm::experiments {
@@ -96,8 +96,8 @@ nlohmann::json request_json(const RunArguments& arguments,
       selection.push_back(is_file(one) ? absolute(one) : one);
   }
   for (const auto& one : arguments.models) {
-    const auto at = one.find('=') + 1;
-    models.push_back(one.substr(0, at) + absolute(one.substr(at)));
+    const NamedFolder model = named_folder(one);
+    models.push_back(model.name + "=" + model.folder.string());
   }
   const bool recorded = arguments.reference != "transformers";
   return {{"selection", selection},
@@ -143,7 +143,7 @@ RunArguments resumed_arguments(const RunArguments& given) {
 std::string run_command(const RunArguments& arguments) {
   const RunArguments plain;
   std::string text = octlm_program().launcher + " run";
-  const auto add = [&](const std::string& word) { text += " " + verify::shell_quoted(word); };
+  const auto add = [&](const std::string& word) { text += " " + formats::shell_quoted(word); };
   const auto option = [&](const char* name, const std::string& value, const std::string& absent) {
     if (value != absent) add(name), add(value);
   };

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 #include "formats/json_reader.h"
 #include "formats/sha256.h"
+#include "formats/shell_words.h"
 
 namespace octlm::experiments {
 namespace {
@@ -41,21 +44,68 @@ std::vector<fs::path> candidates(const ModelReference& model) {
           hub_cache() / ("models--" + folder_name(model.id)) / "snapshots" / model.revision};
 }
 
+bool is_weights(const std::string& name) {
+  return name.ends_with(".safetensors") || name.ends_with(".bin") || name.ends_with(".pt");
+}
+
+// What engines read of a checkpoint's folder: weights, configuration, vocabulary, templates.
+bool is_read(const std::string& name) {
+  constexpr std::array kEndings = {".json", ".jinja", ".txt", ".model"};
+  return !name.starts_with(".") &&
+         (is_weights(name) ||
+          std::ranges::any_of(kEndings, [&](auto end) { return name.ends_with(end); }));
+}
+
 bool is_checkpoint(const fs::path& folder) { return fs::exists(folder / "config.json"); }
+
+// "ORG/NAME", as the hub names its repositories.
+bool is_hub_id(const std::string& id) {
+  const auto slash = id.find('/');
+  constexpr const char* kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  const auto is_name = [&](const std::string& name) {
+    return !name.empty() && name.find_first_not_of(kLetters) == std::string::npos &&
+           std::isalnum(static_cast<unsigned char>(name.front())) != 0;
+  };
+  return slash != std::string::npos && is_name(id.substr(0, slash)) &&
+         is_name(id.substr(slash + 1));
+}
+
+bool is_commit(const std::string& text) {
+  return text.size() == 40 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// The command that gets a checkpoint; "" for one that no command can get. A hub id needs its
+// commit, but for the one that the project pins (setup/checkpoints/catalogue.py).
+std::string fetch_command(const std::string& id, const std::string& revision) {
+  constexpr std::array kKnown = {"smollm2-135m-instruct", "qwen3-0.6b-synthetic",
+                                 "qwen3-mini-synthetic", "Qwen/Qwen3-0.6B"};
+  const bool known = std::ranges::find(kKnown, id) != kKnown.end();
+  const std::string command = "./octlm fetch " + id;
+  if (is_hub_id(id) && is_commit(revision)) return command + " --revision " + revision;
+  if (known && revision.empty()) return command;
+  return is_hub_id(id) && revision.empty() ? command + " --revision COMMIT" : "";
+}
 
 }  // namespace
 
-void add_model_path(ModelPaths& paths, const std::string& argument) {
-  const auto equals = argument.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == argument.size()) {
+// A name may have an equals sign in it, and so may a path: the first division that gives a folder.
+NamedFolder named_folder(const std::string& argument) {
+  const auto first = argument.find('=');
+  if (first == std::string::npos || first == 0 || first + 1 == argument.size()) {
     throw std::invalid_argument("--model " + argument + ": expected NAME=PATH");
   }
-  const fs::path folder = argument.substr(equals + 1);
-  if (!fs::is_directory(folder)) {
-    throw std::invalid_argument("--model " + argument + ": " + folder.string() +
-                                " is not a folder");
+  for (auto at = first; at != std::string::npos; at = argument.find('=', at + 1)) {
+    const fs::path folder = argument.substr(at + 1);
+    if (fs::is_directory(folder)) return {argument.substr(0, at), fs::absolute(folder)};
   }
-  paths[argument.substr(0, equals)] = fs::absolute(folder);
+  throw std::invalid_argument("--model " + argument + ": " + argument.substr(first + 1) +
+                              " is not a folder");
+}
+
+void add_model_path(ModelPaths& paths, const std::string& argument) {
+  auto [name, folder] = named_folder(argument);
+  paths[name] = std::move(folder);
 }
 
 fs::path checkpoint_cache() {
@@ -69,8 +119,12 @@ OrNotRun<CheckpointFolder> find_checkpoint(const ModelReference& model, const Mo
   for (const fs::path& folder : candidates(model)) {
     if (is_checkpoint(folder)) return CheckpointFolder{folder};
   }
-  return verify::NotRun{
-      "no weights of " + model.id + " here; get them with: ./octlm fetch " + model.id, "weights"};
+  const std::string fetch = fetch_command(model.id, model.revision);
+  return verify::NotRun{"no weights of " + model.id + " here; " +
+                            (fetch.empty() ? "give their folder: --model " +
+                                                 formats::shell_quoted(model.id + "=FOLDER")
+                                           : "get them with: " + fetch),
+                        "weights"};
 }
 
 fs::path resolve_model_argument(const std::string& argument) {
@@ -92,9 +146,10 @@ fs::path resolve_model_argument(const std::string& argument) {
                                 " revisions are in the cache; give the folder of one, such as " +
                                 revisions.front().string());
   }
-  throw std::invalid_argument(
-      "--model " + argument +
-      ": neither a folder nor a checkpoint in the cache; get it with: ./octlm fetch " + argument);
+  const std::string fetch = fetch_command(argument, "");
+  throw std::invalid_argument("--model " + argument +
+                              ": neither a folder nor a checkpoint in the cache" +
+                              (fetch.empty() ? "" : "; get it with: " + fetch));
 }
 
 std::int64_t stated_size(const fs::path& folder, const char* name) {
@@ -129,12 +184,13 @@ std::vector<std::string> mismatched_files(const fs::path& folder, const ModelRef
 
 nlohmann::json checkpoint_identity(const std::filesystem::path& folder,
                                    const ModelReference& model) {
-  if (!model.files.empty()) return model.files;
-  nlohmann::json files = nlohmann::json::object();
+  nlohmann::json files = model.files;
+  if (model.files.empty()) files = nlohmann::json::object();
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;
-    files[entry.path().filename().string()] = {entry.file_size(),
-                                               entry.last_write_time().time_since_epoch().count()};
+    const std::string name = entry.path().filename().string();
+    const bool counts = is_read(name) && (model.files.empty() || !is_weights(name));
+    if (counts && entry.is_regular_file() && !files.contains(name))
+      files[name] = formats::sha256_file(entry.path());
   }
   return files;
 }

@@ -21,6 +21,14 @@ namespace octlm::experiments {
 // NAME -> folder, from --model.
 using ModelPaths = std::map<std::string, std::filesystem::path>;
 
+// NAME=PATH, as --model takes it. Throws std::invalid_argument when it is not that, or PATH is no
+// folder.
+struct NamedFolder {
+  std::string name;
+  std::filesystem::path folder;  // absolute
+};
+NamedFolder named_folder(const std::string& argument);
+
 // Parses "NAME=PATH". Throws std::invalid_argument when it has no '=' or PATH is no folder.
 void add_model_path(ModelPaths& paths, const std::string& argument);
 
@@ -45,8 +53,10 @@ bool is_default_checkpoint(const std::string& id);
 std::vector<std::string> mismatched_files(const std::filesystem::path& folder,
                                           const ModelReference& model);
 
-// Which weights these are, so that a run is resumed on the same ones: the hashes that the model
-// states, else size and time of each file.
+// Which checkpoint this is, so that a run is resumed on the same one and an attempt on a mended one
+// is a new one: the hashes that the model states, and those of what else engines read there.
+// Weights that are not stated are left out where others are: no engine of this experiment reads
+// them.
 nlohmann::json checkpoint_identity(const std::filesystem::path& folder,
                                    const ModelReference& model);
 

@@ -10,9 +10,12 @@ namespace {
 
 nlohmann::json identity_of(const reference::Engine& engine) {
   const auto description = engine.description();
-  return {{"engine", description.engine},
-          {"version", description.version},
-          {"source", description.source}};
+  nlohmann::json identity = {{"engine", description.engine},
+                             {"version", description.version},
+                             {"source", description.source}};
+  if (!description.sha256.empty()) identity["sha256"] = description.sha256;
+  if (description.files > 0) identity["files"] = description.files;
+  return identity;
 }
 
 nlohmann::json identity_of(const reference::TextEngine& engine) {

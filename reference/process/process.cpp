@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "reference/process/program_files.h"
 #include "reference/process/program_pass.h"
 #include "reference/process/program_session.h"
 #include "reference/request.h"
@@ -20,6 +21,7 @@ class ProcessEngine final : public Engine {
   explicit ProcessEngine(const ProcessOptions& options)
       : shared_(std::make_shared<ProgramShared>()) {
     shared_->options = options;
+    files_ = program_files(options.command);
     shared_->greeting = ask_capabilities(options);
   }
 
@@ -29,9 +31,10 @@ class ProcessEngine final : public Engine {
     nlohmann::json settings = {
         {"command", options.command},  {"version", greeting.version},
         {"dtype", options.dtype},      {"device", options.device},
-        {"session", greeting.session}, {"seconds_include_loading", !greeting.session}};
+        {"session", greeting.session}, {"seconds_include_loading", !greeting.session},
+        {"files", files_.files},       {"files_sha256", files_.sha256}};
     if (shared_->load_s > 0) settings["load_s"] = shared_->load_s;
-    return {greeting.name, greeting.version, "live", settings};
+    return {greeting.name, greeting.version, "live", settings, files_.sha256, files_.files};
   }
   Capabilities capabilities() const override { return shared_->greeting.capabilities; }
   std::int64_t vocab_size() const override { return shared_->options.vocab_size; }
@@ -56,6 +59,7 @@ class ProcessEngine final : public Engine {
 
  private:
   std::shared_ptr<ProgramShared> shared_;
+  ProgramFiles files_;  // as they were when it was opened
 };
 
 bool executable(const fs::path& file) {

@@ -37,8 +37,9 @@ struct ProcessOptions {
 // contradicts what was asked is an error. Logits are read from the file in blocks of up to 48 MiB.
 // peak_bytes() is the largest resident set so far.
 //
-// description().settings: command, version, dtype, device; session; seconds_include_loading, false
-// for a program that stays; load_s, of such a one, from its start to its word that it is ready.
+// description().settings: command, version, dtype, device; session; files and files_sha256, of what
+// it is made of (program_files.h); seconds_include_loading, false for a program that stays; load_s,
+// of such a one, from its start to its word that it is ready.
 std::unique_ptr<Engine> make_process(const ProcessOptions& options);
 
 // What is wrong with the program of `command`, before anything is run: it is not there, or may not

@@ -172,9 +172,14 @@ class RecordedEngine final : public Engine {
  public:
   RecordedEngine(std::filesystem::path folder, RecordingManifest manifest)
       : recording_(
-            std::make_shared<Recording>(Recording{std::move(folder), std::move(manifest), {}})) {}
+            std::make_shared<Recording>(Recording{std::move(folder), std::move(manifest), {}})),
+        sha256_(formats::sha256_file(recording_->folder / "manifest.json")) {}
 
-  EngineDescription description() const override { return recording_->manifest.producer; }
+  EngineDescription description() const override {
+    EngineDescription description = recording_->manifest.producer;
+    description.sha256 = sha256_;
+    return description;
+  }
   Capabilities capabilities() const override {
     return {.dtypes = {recording_->manifest.key.dtype}, .devices = {"cpu"}, .paths = {"full"}};
   }
@@ -189,6 +194,7 @@ class RecordedEngine final : public Engine {
 
  private:
   std::shared_ptr<Recording> recording_;
+  std::string sha256_;  // of the manifest, which has those of the other files
 };
 
 void check_settings(const EngineDescription& description, const RecordingKey& key) {

@@ -37,16 +37,12 @@ void AttemptLog::start_run(const std::filesystem::path& folder, const std::strin
   code_sha256_ = code_sha256;
 }
 
-AttemptKey AttemptLog::key(const Spec& spec, const std::string& device) const {
-  return {spec.sha256, code_sha256_, device};
-}
-
 void AttemptLog::begin(const Spec& spec, const std::string& device, Trust& trust) {
   if (!project_) return;
   const Journal before = read_journal(project_->journal());
   const Attempt* earlier = before.last(run_, spec.id, device);
   const std::string intent =
-      append_intent(project_->journal(), {.key = key(spec, device),
+      append_intent(project_->journal(), {.key = {spec.sha256, code_sha256_, device},
                                           .experiment = spec.id,
                                           .measurement_sha256 = spec.measurement_sha256,
                                           .run = run_,
@@ -54,7 +50,13 @@ void AttemptLog::begin(const Spec& spec, const std::string& device, Trust& trust
                                           .entry = trust.entry,
                                           .resumes = earlier ? earlier->sha256 : ""});
   trust.attempts[device].intent = intent;
-  recount(spec, trust);
+  recount(trust);
+}
+
+void AttemptLog::ready(const std::string& device, const nlohmann::json& identity, Trust& trust) {
+  if (!project_ || engines_sha256(identity).empty()) return;
+  append_engines(project_->journal(), trust.attempts[device].intent, identity);
+  recount(trust);
 }
 
 void AttemptLog::take_up(const Spec& spec, const std::string& device, Trust& trust) {
@@ -63,18 +65,23 @@ void AttemptLog::take_up(const Spec& spec, const std::string& device, Trust& tru
   const Attempt* earlier = journal.last(run_, spec.id, device);
   if (earlier == nullptr) return begin(spec, device, trust);
   trust.attempts[device].intent = earlier->sha256;
-  recount(spec, trust);
+  recount(trust);
 }
 
-void AttemptLog::recount(const Spec& spec, Trust& trust) const {
+void AttemptLog::recount(Trust& trust) const {
   if (!project_) return;
   const Journal journal = read_journal(project_->journal());
   for (auto& [device, attempts] : trust.attempts) {
-    attempts = journal.count(key(spec, device), attempts.intent);
+    const Attempt* attempt = journal.find(attempts.intent);
+    if (attempt == nullptr) continue;  // somebody has cut the journal; the audit says so
+    attempts = journal.count(attempt->intent.key, attempt->sha256);
+    attempts.engines = attempt->engines;
+    const Attempt* failed = journal.failed_before(*attempt);
+    if (failed != nullptr) attempts.failed_before = failed->time + ", run " + failed->intent.run;
   }
 }
 
-void AttemptLog::end(const Spec& spec, const Judgement& judgement, Trust& trust) {
+void AttemptLog::end(const Judgement& judgement, Trust& trust) {
   if (!project_) return;
   const Journal journal = read_journal(project_->journal());
   for (const DeviceResult& device : judgement.devices) {
@@ -85,7 +92,7 @@ void AttemptLog::end(const Spec& spec, const Judgement& judgement, Trust& trust)
     append_result(project_->journal(), attempts->second.intent,
                   {verdict_name(device.verdict), device.comparisons});
   }
-  recount(spec, trust);
+  recount(trust);
 }
 
 }  // namespace octlm::verify

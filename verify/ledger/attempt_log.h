@@ -29,16 +29,16 @@ class AttemptLog {
 
   // Writes the intent; when an attempt of this run folder stands there, this one resumes it.
   void begin(const Spec& spec, const std::string& device, Trust& trust);
+  // What the attempt is with is ready, and known from here on.
+  void ready(const std::string& device, const nlohmann::json& identity, Trust& trust);
   // Takes up the attempt of this run folder as it stands: nothing more will be measured.
   void take_up(const Spec& spec, const std::string& device, Trust& trust);
   // Counts again: another run may have ended meanwhile.
-  void recount(const Spec& spec, Trust& trust) const;
+  void recount(Trust& trust) const;
   // Writes the result of every device that has none, and counts.
-  void end(const Spec& spec, const Judgement& judgement, Trust& trust);
+  void end(const Judgement& judgement, Trust& trust);
 
  private:
-  AttemptKey key(const Spec& spec, const std::string& device) const;
-
   std::optional<Project> project_;
   Ledger ledger_;
   Anchors anchors_;

@@ -78,19 +78,17 @@ void audit_prior_results(const Journal& journal, const Chain& chain,
 }
 
 void audit_attempts(const Journal& journal, std::vector<Finding>& findings) {
-  std::map<std::string, std::string> failed;  // key -> time
   std::int64_t abandoned = 0;
   for (const Attempt& one : journal.attempts) {
-    const AttemptKey& key = one.intent.key;
-    const std::string text = key.spec_sha256 + key.code_sha256 + key.device;
     if (!one.result) {
       ++abandoned;
-    } else if (one.result->verdict == "fail") {
-      failed.emplace(text, one.time);
-    } else if (one.result->verdict == "pass" && failed.contains(text)) {
+      continue;
+    }
+    const Attempt* failed = one.result->verdict == "pass" ? journal.failed_before(one) : nullptr;
+    if (failed != nullptr) {
       problem(findings, one.intent.experiment,
-              "a pass of " + one.time + " on " + key.device + " after a fail of " + failed[text] +
-                  " with equal code: that is no pass");
+              "a pass of " + one.time + " on " + one.intent.key.device + " after a fail of " +
+                  failed->time + " with equal code and engines: that is no pass");
     }
   }
   if (abandoned > 0) {

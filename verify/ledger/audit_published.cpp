@@ -1,10 +1,14 @@
 // The published reports against the ledger.
+#include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "formats/json_reader.h"
 #include "formats/sha256.h"
 #include "verify/ledger/audit.h"
+#include "verify/ledger/journal.h"
 #include "verify/ledger/standing.h"
 #include "verify/run_file.h"
 
@@ -117,19 +121,34 @@ class ReportAudit {
   std::vector<Finding>& findings_;
 };
 
-// A pass that was published after a fail of the same spec, code and device.
+// What a publication says of a device: what was tried, and which run it was.
+struct Published {
+  AttemptKey key;
+  std::string run;
+};
+
+Published published_on(const LedgerLine& line, const std::string& device) {
+  const auto engines = line.fields.find("engines");
+  return {.key = {line.fields["spec_sha256"], line.fields["code_sha256"], device,
+                  engines == line.fields.end() ? "" : engines->value(device, "")},
+          .run = line.fields["run"]};
+}
+
+// A pass that was published after a fail of the same spec, code and engines on the device.
 void check_repeats(const Chain& chain, std::vector<Finding>& findings) {
-  std::map<std::string, std::string> failed;  // key -> run
+  std::vector<Published> failed;
   for (const LedgerLine& line : chain) {
     if (line.entry != "publish") continue;
     for (const auto& [device, verdict] : line.fields["devices"].items()) {
-      const std::string key = line.fields["spec_sha256"].get<std::string>() +
-                              line.fields["code_sha256"].get<std::string>() + device;
-      if (verdict == "fail") failed.emplace(key, line.fields["run"]);
-      if (verdict == "pass" && failed.contains(key)) {
+      Published published = published_on(line, device);
+      const auto before = std::ranges::find_if(
+          failed, [&](const Published& one) { return same_thing(one.key, published.key); });
+      if (verdict == "fail") {
+        failed.push_back(std::move(published));
+      } else if (verdict == "pass" && before != failed.end()) {
         findings.push_back({true, line.experiment,
                             line.text() + " publishes a pass on " + device + " after a fail in " +
-                                failed[key] + " with equal code: that is no pass"});
+                                before->run + " with equal code: that is no pass"});
       }
     }
   }

@@ -29,17 +29,37 @@ Attempt read_intent(const nlohmann::json& line, std::string_view text) {
                      .label = text_at(line, "label"),
                      .entry = text_at(line, "entry"),
                      .resumes = text_at(line, "resumes")},
+          .engines = {},
           .result = {}};
+}
+
+Attempt* attempt_of(Journal& journal, const nlohmann::json& line) {
+  const std::string intent = text_at(line, "intent");
+  const auto found = std::find_if(journal.attempts.begin(), journal.attempts.end(),
+                                  [&](const Attempt& one) { return one.sha256 == intent; });
+  return found == journal.attempts.end() ? nullptr : &*found;
+}
+
+void take_engines(Journal& journal, const nlohmann::json& line, std::int64_t number) {
+  Attempt* attempt = attempt_of(journal, line);
+  if (attempt == nullptr || !attempt->intent.key.engines_sha256.empty()) {
+    journal.problems.push_back(
+        "line " + std::to_string(number) +
+        (attempt == nullptr ? ": engines without intent" : ": other engines of one intent"));
+    return;
+  }
+  const auto identity = line.find("identity");
+  if (identity == line.end()) return;
+  attempt->intent.key.engines_sha256 = engines_sha256(*identity);
+  attempt->engines = engines_text(*identity);
 }
 
 void take_result(Journal& journal, const nlohmann::json& line, std::int64_t number) {
   const std::string where = "line " + std::to_string(number);
-  const std::string intent = text_at(line, "intent");
-  const auto attempt = std::find_if(journal.attempts.begin(), journal.attempts.end(),
-                                    [&](const Attempt& one) { return one.sha256 == intent; });
-  if (attempt == journal.attempts.end()) {
+  Attempt* attempt = attempt_of(journal, line);
+  if (attempt == nullptr) {
     journal.problems.push_back(where + ": a result without intent: no line before it has sha256 " +
-                               intent);
+                               text_at(line, "intent"));
   } else if (attempt->result) {
     journal.problems.push_back(where + ": a second result of one intent (" +
                                attempt->intent.experiment + ")");
@@ -57,6 +77,23 @@ void append(const std::filesystem::path& journal, const std::string& line) {
   });
 }
 
+bool has_failed(const Attempt& attempt) {
+  return attempt.result && attempt.result->verdict == "fail";
+}
+
+// "numpy 1.0 and 3 files", of one side.
+std::string side_text(const nlohmann::json& side) {
+  if (!side.is_object()) return "";
+  std::string text = text_at(side, "engine");
+  if (const std::string version = text_at(side, "version"); !version.empty()) text += " " + version;
+  const auto files = side.find("files");
+  if (files != side.end() && files->is_number_integer()) {
+    const auto count = files->get<std::int64_t>();
+    text += " and " + std::to_string(count) + (count == 1 ? " file" : " files");
+  }
+  return text + (text_at(side, "source") == "recorded" ? " (recorded)" : "");
+}
+
 bool compared_nothing(const Attempt& attempt) {
   return attempt.result && attempt.result->verdict == "not_run" && attempt.result->comparisons == 0;
 }
@@ -66,6 +103,32 @@ bool compared_nothing(const Attempt& attempt) {
 std::string attempt_code(const std::string& code_sha256, const std::string& subject_sha256) {
   if (subject_sha256.empty()) return code_sha256;
   return formats::sha256(code_sha256 + "\n" + subject_sha256 + "\n");
+}
+
+bool same_thing(const AttemptKey& a, const AttemptKey& b) {
+  const bool engines =
+      a.engines_sha256 == b.engines_sha256 || a.engines_sha256.empty() || b.engines_sha256.empty();
+  return engines && a.spec_sha256 == b.spec_sha256 && a.code_sha256 == b.code_sha256 &&
+         a.device == b.device;
+}
+
+std::string engines_sha256(const nlohmann::json& identity) {
+  if (!identity.is_object() || identity.empty()) return "";
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  return formats::sha256(identity.dump(-1, ' ', false, kReplace));
+}
+
+std::string engines_text(const nlohmann::json& identity) {
+  constexpr std::size_t kShown = 8;
+  if (!identity.is_object() || identity.empty()) return "";
+  const auto side = [&](const char* name) {
+    const auto found = identity.find(name);
+    return found == identity.end() ? std::string() : side_text(*found);
+  };
+  const std::string subject = side("subject"), reference = side("reference");
+  const std::string between = !subject.empty() && !reference.empty() ? " against " : "";
+  const std::string sides = subject + between + reference;
+  return sides + (sides.empty() ? "[" : " [") + engines_sha256(identity).substr(0, kShown) + "]";
 }
 
 const Attempt* Journal::find(const std::string& intent_sha256) const {
@@ -93,13 +156,22 @@ bool Journal::results_exist(const std::string& experiment,
   });
 }
 
+const Attempt* Journal::failed_before(const Attempt& attempt) const {
+  const Attempt* last = nullptr;
+  for (const Attempt& one : attempts) {
+    if (one.sha256 == attempt.sha256) break;
+    if (has_failed(one) && same_thing(one.intent.key, attempt.intent.key)) last = &one;
+  }
+  return last;
+}
+
 Trust::Attempts Journal::count(const AttemptKey& key, const std::string& intent) const {
   std::set<std::string> resumed;
   for (const Attempt& one : attempts) resumed.insert(one.intent.resumes);
   Trust::Attempts counted{.intent = intent};
   for (const Attempt& one : attempts) {
-    if (one.intent.key != key) continue;
-    const bool failed = one.result && one.result->verdict == "fail";
+    if (!same_thing(one.intent.key, key)) continue;
+    const bool failed = has_failed(one);
     const bool counts = failed || !(resumed.contains(one.sha256) || compared_nothing(one));
     counted.attempt += counts;
     counted.failed += failed;
@@ -120,6 +192,8 @@ Journal parse_journal(std::string_view text) {
     const std::string type = line.is_object() ? text_at(line, "type") : "";
     if (type == "intent") {
       journal.attempts.push_back(read_intent(line, one));
+    } else if (type == "engines") {
+      take_engines(journal, line, number);
     } else if (type == "result") {
       take_result(journal, line, number);
     } else {
@@ -152,6 +226,16 @@ std::string append_intent(const std::filesystem::path& journal, const Intent& in
   const std::string text = line.dump(-1, ' ', false, kReplace);
   append(journal, text);
   return formats::sha256(text);
+}
+
+void append_engines(const std::filesystem::path& journal, const std::string& intent_sha256,
+                    const nlohmann::json& identity) {
+  const nlohmann::json line = {{"type", "engines"},
+                               {"time", utc_now_precise()},
+                               {"intent", intent_sha256},
+                               {"identity", identity}};
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  append(journal, line.dump(-1, ' ', false, kReplace));
 }
 
 void append_result(const std::filesystem::path& journal, const std::string& intent_sha256,

@@ -1,6 +1,7 @@
-// reports/journal.jsonl: every attempt made in this checkout, whatever became of it. Two kinds of
-// line, appended and synced: an `intent` before the first number of an experiment on a device, and
-// a `result` after the last, which names the sha256 of its intent's line. An intent without a
+// reports/journal.jsonl: every attempt made in this checkout, whatever became of it. Three kinds of
+// line, appended and synced: an `intent` before the first number of an experiment on a device,
+// `engines` when what is compared is ready and known, and a `result` after the last number; these
+// two name the sha256 of their intent's line. An intent without a
 // result is an attempt that was abandoned: a crash, a kill, or one still at work. It is local, and
 // not protected: the ledger is what clones agree on.
 #pragma once
@@ -22,12 +23,21 @@ struct AttemptKey {
   std::string spec_sha256;
   std::string code_sha256;  // attempt_code
   std::string device;
-  friend bool operator==(const AttemptKey&, const AttemptKey&) = default;
+  // Of Experiment::identity: checkpoint, engines, their versions and files. "" when it is unknown:
+  // the attempt ended before, or is of a journal that did not have it.
+  std::string engines_sha256 = {};
 };
+// One whose engines are not known may have been at the same.
+bool same_thing(const AttemptKey& a, const AttemptKey& b);
 
 // The code of an attempt: the program's, together with that of a foreign subject where there is
 // one.
 std::string attempt_code(const std::string& code_sha256, const std::string& subject_sha256);
+
+// "numpy 1.0 and 3 files against transformers 4.57.6 (recorded) [5b1c2d3e]": whose identity it is,
+// and the beginning of its sha256, which tells two of the same name apart. "" for an empty one.
+std::string engines_text(const nlohmann::json& identity);
+std::string engines_sha256(const nlohmann::json& identity);
 
 struct Intent {
   AttemptKey key;
@@ -48,6 +58,7 @@ struct Attempt {
   std::string sha256;  // of the intent's line
   std::string time;    // of the intent
   Intent intent;
+  std::string engines;  // in words: engines_text; "" when they are not known
   std::optional<AttemptResult> result;
 };
 
@@ -62,6 +73,8 @@ struct Journal {
                       const std::string& device) const;
   // Were numbers of this experiment, or of one that measures the same, seen here?
   bool results_exist(const std::string& experiment, const std::string& measurement_sha256) const;
+  // The failed attempt at the same before this one that is the latest; nullptr when there is none.
+  const Attempt* failed_before(const Attempt& attempt) const;
   // How often the thing was tried, with `intent` as the latest. Left out: attempts that compared
   // nothing because something was absent, and those that a later one resumed.
   Trust::Attempts count(const AttemptKey& key, const std::string& intent) const;
@@ -71,9 +84,12 @@ Journal parse_journal(std::string_view text);
 // A file that does not exist is an empty journal.
 Journal read_journal(const std::filesystem::path& file);
 
-// Both throw std::runtime_error when the line cannot be written and synced. Processes may write at
+// They throw std::runtime_error when the line cannot be written and synced. Processes may write at
 // once: one line is one write, under a lock. Of an intent the sha256 is returned.
 std::string append_intent(const std::filesystem::path& journal, const Intent& intent);
+// What the attempt is with, as Experiment::identity has it.
+void append_engines(const std::filesystem::path& journal, const std::string& intent_sha256,
+                    const nlohmann::json& identity);
 void append_result(const std::filesystem::path& journal, const std::string& intent_sha256,
                    const AttemptResult& result);
 

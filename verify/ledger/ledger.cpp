@@ -66,6 +66,7 @@ void read_publication(formats::ObjectReader& members) {
   members.required("verdict").non_empty_string();
   members.required("label").non_empty_string();
   for (const char* key : {"devices", "intents"}) read_digests(members.required(key));
+  if (const auto engines = members.optional("engines")) read_digests(*engines);
   for (const char* key : {"spec_sha256", "code_sha256", "entry_sha256"}) {
     members.required(key).non_empty_string();
   }

@@ -144,14 +144,13 @@ TEST_F(LedgerFile, FindsWhatNoCommandWouldWrite) {
 }
 
 TEST_F(LedgerFile, RefusesLinesThatAreNoLines) {
-  for (
-      const char* line :
-      {"", "{", "[]", "1", "{\"experiment\": \"EXP-1\"}", "<<<<<<< HEAD", "{\"a\": 1, \"a\": 2}",
-       R"({"experiment":"EXP-1","entry":"sign","prev":"0","time":"t","commit":"c"})",
-       R"({"experiment":"EXP-1","entry":"withdraw","prev":"0","time":"t","commit":"c"})",
-       R"({"experiment":"EXP-1","entry":"register","prev":"0","time":"t","commit":"c",)"
-       R"("spec_sha256":"x","spec":{"id":"EXP-1","criteria":[{}]},"files":{},"metrics":[],)"
-       R"("prior_results":{"computed":false,"declared":false,"source":""}})"}) {
+  for (const char* line :
+       {"", "{", "[]", "1", "{\"experiment\": \"EXP-1\"}", "<<<<<<< HEAD", "{\"a\": 1, \"a\": 2}",
+        R"({"experiment":"EXP-1","entry":"sign","prev":"0","time":"t","commit":"c"})",
+        R"({"experiment":"EXP-1","entry":"withdraw","prev":"0","time":"t","commit":"c"})",
+        R"({"experiment":"EXP-1","entry":"register","prev":"0","time":"t","commit":"c",)"
+        R"("spec_sha256":"x","spec":{"id":"EXP-1","criteria":[{}]},"files":{},"metrics":[],)"
+        R"("prior_results":{"computed":false,"declared":false,"source":""}})"}) {
     EXPECT_THAT(problem_of({all_[1], line}), HasSubstr("line 2")) << line;
   }
   auto boundless = nlohmann::json::parse(all_[1]);
@@ -292,6 +291,53 @@ TEST_F(JournalFile, FindsASecondResult) {
   append_result(file_, attempt("fail"), {"pass", 1});
   EXPECT_THAT(journal().problems, ElementsAre(HasSubstr("a second result")));
   EXPECT_EQ(journal().attempts[0].result->verdict, "fail");
+}
+
+TEST_F(JournalFile, KnowsWhatAnAttemptWasWith) {
+  const nlohmann::json one = {{"subject", {{"engine", "mine"}, {"version", "1"}}}};
+  const nlohmann::json other = {{"subject", {{"engine", "mine"}, {"version", "2"}}}};
+  const auto attempt_with = [&](const nlohmann::json& identity, const char* verdict) {
+    const std::string intent = begin();
+    append_engines(file_, intent, identity);
+    append_result(file_, intent, {verdict, 1});
+    return intent;
+  };
+  const auto counted = [&](const std::string& intent) {
+    const Journal read = journal();
+    const auto found = read.count(read.find(intent)->intent.key, intent);
+    return std::to_string(found.attempt) + " " + std::to_string(found.failed);
+  };
+  const std::string failed = attempt_with(one, "fail"), mended = attempt_with(other, "pass");
+  EXPECT_EQ(counted(failed), "1 1");
+  EXPECT_EQ(counted(mended), "1 0");
+  EXPECT_EQ(counted(attempt_with(one, "pass")), "2 1");
+  const Journal read = journal();
+  EXPECT_EQ(read.failed_before(read.attempts[1]), nullptr);
+  EXPECT_EQ(read.failed_before(read.attempts[2]), &read.attempts[0]);
+  EXPECT_THAT(read.attempts[1].engines, HasSubstr("mine 2 ["));
+  EXPECT_NE(read.attempts[1].engines, read.attempts[0].engines);
+  EXPECT_THAT(read.problems, IsEmpty());
+}
+
+// An old journal does not say what its attempts were with: they count as before.
+TEST_F(JournalFile, AnAttemptWithUnknownEnginesMayHaveBeenAtTheSame) {
+  attempt("fail");
+  const std::string known = begin();
+  append_engines(file_, known, {{"subject", {{"engine", "mine"}}}});
+  append_result(file_, known, {"pass", 1});
+  const Journal read = journal();
+  EXPECT_EQ(read.count(read.attempts[1].intent.key, known).failed, 1);
+  EXPECT_EQ(read.failed_before(read.attempts[1]), &read.attempts[0]);
+}
+
+TEST_F(JournalFile, FindsEnginesWithoutIntentAndOthersOfOne) {
+  append_engines(file_, std::string(64, 'a'), {{"subject", {{"engine", "x"}}}});
+  const std::string intent = begin();
+  append_engines(file_, intent, {{"subject", {{"engine", "x"}}}});
+  append_engines(file_, intent, {{"subject", {{"engine", "y"}}}});
+  EXPECT_THAT(journal().problems, ElementsAre(HasSubstr("line 1: engines without intent"),
+                                              HasSubstr("line 4: other engines of one intent")));
+  EXPECT_THAT(journal().attempts[0].engines, HasSubstr("x ["));
 }
 
 TEST_F(JournalFile, KnowsWhoseResultsExist) {

@@ -43,6 +43,16 @@ Json intents_of(const Json& experiment, const Journal& journal) {
   return intents;
 }
 
+// What each device's attempt was with; without those that never got so far.
+Json engines_of(const Json& intents, const Journal& journal) {
+  Json engines = Json::object();
+  for (const auto& [device, intent] : intents.items()) {
+    const std::string sha256 = journal.find(intent.get<std::string>())->intent.key.engines_sha256;
+    if (!sha256.empty()) engines[device] = sha256;
+  }
+  return engines;
+}
+
 std::string publication_line(const Json& experiment, const Ledger& ledger, Json fields,
                              const Journal& journal) {
   const std::string id = experiment.at("id");
@@ -61,6 +71,7 @@ std::string publication_line(const Json& experiment, const Ledger& ledger, Json 
   fields["spec_sha256"] = spec_sha256;
   fields["entry_sha256"] = entry;
   fields["intents"] = intents_of(experiment, journal);
+  fields["engines"] = engines_of(fields["intents"], journal);
   return ledger_line(chain, id, "publish", fields);
 }
 

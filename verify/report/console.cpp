@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "formats/shell_words.h"
 #include "verify/metrics/metric_value.h"
-#include "verify/provenance.h"
 #include "verify/report/display_width.h"
 #include "verify/report/escape.h"
 #include "verify/report/facts.h"
@@ -333,6 +333,9 @@ void ConsoleReport::experiment_finished(const ExperimentResult& experiment) {
     say(device_line(experiment, device));
   worst_.clear();
   broken_.clear();
+  for (const auto& [device, attempts] : experiment.trust.attempts) {
+    if (!attempts.engines.empty()) say(for_terminal("  " + device + ": " + attempts.engines));
+  }
 }
 
 void ConsoleReport::run_finished(const RunResult& run) {
@@ -340,7 +343,7 @@ void ConsoleReport::run_finished(const RunResult& run) {
   const Program& program = run.info.program;
   if (run.interrupted_by != 0 && !program.launcher.empty()) {
     progress_ << "interrupted; to go on: " << program.launcher << " run --resume "
-              << shell_quoted(run.info.folder.string()) << std::endl;
+              << formats::shell_quoted(run.info.folder.string()) << std::endl;
   }
   progress_ << std::flush;
   table_ << "\n" << console_table(run) << std::flush;

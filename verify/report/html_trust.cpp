@@ -117,7 +117,8 @@ std::string attempts_by_device(const Trust& trust) {
   std::string text;
   for (const auto& [device, of] : trust.attempts) {
     text += (text.empty() ? "" : "; ") + device + ": " + std::to_string(of.attempt) + ", " +
-            std::to_string(of.failed) + " failed, " + std::to_string(of.abandoned) + " never ended";
+            std::to_string(of.failed) + " failed, " + std::to_string(of.abandoned) +
+            " never ended" + (of.engines.empty() ? "" : " (" + of.engines + ")");
   }
   return text.empty() ? "not counted" : text;
 }

@@ -241,6 +241,10 @@ Suite suite_of(const RunResult& run, const ExperimentResult& experiment) {
                       {"reference", joined(references_of(experiment))},
                       {"label", experiment.trust.label},
                       {"spec_sha256", experiment.spec_sha256}};
+  for (const auto& [device, attempts] : experiment.trust.attempts) {
+    if (!attempts.engines.empty())
+      suite.properties.emplace_back("engines, " + device, attempts.engines);
+  }
   for (const ComparisonResult& comparison : experiment.comparisons) {
     suite.cases.push_back(case_of(run, experiment, comparison));
   }

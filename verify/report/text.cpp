@@ -236,6 +236,7 @@ std::string trust_text(const Trust& trust) {
   std::string text = trust.label + ", attempt " + std::to_string(most->attempt);
   if (most->failed > 0) text += ", of which " + std::to_string(most->failed) + " failed";
   if (most->abandoned > 0) text += ", " + std::to_string(most->abandoned) + " never ended";
+  if (!most->engines.empty()) text += ", of " + most->engines;
   return text;
 }
 
