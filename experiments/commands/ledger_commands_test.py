@@ -295,7 +295,9 @@ def test_a_run_is_not_resumed_on_other_weights(tiny, long_claim, project, tmp_pa
         time.sleep(0.01)
     program.kill()
     program.wait()
-    (weights / "model.safetensors").touch()
+    content = bytearray((weights / "model.safetensors").read_bytes())
+    content[-1] ^= 1
+    (weights / "model.safetensors").write_bytes(content)
     resumed = octlm("run", "--resume", results.resolve().parent)
     assert resumed.returncode == REFUSED
     assert "the checkpoint was" in resumed.stderr

@@ -8,6 +8,7 @@
 #include "experiments/commands/octlm_program.h"
 #include "experiments/commands/selection.h"
 #include "experiments/kinds/model_experiment.h"
+#include "formats/folder_lock.h"
 #include "formats/nearest_name.h"
 #include "formats/shell_words.h"
 #include "reference/process/command_words.h"
@@ -190,6 +191,7 @@ void refuse_used_out(const RunArguments& arguments) {
   std::error_code error;
   if (arguments.out.empty() || !fs::exists(fs::path(arguments.out) / "results.jsonl", error))
     return;
+  if (const auto busy = formats::at_work_in(arguments.out)) throw verify::Refused(*busy);
   RunArguments other = arguments, same;
   other.out = free_folder(arguments.out);
   same.resume = arguments.out;

@@ -136,7 +136,7 @@ def test_a_dry_run_says_what_is_missing(claim, tiny):
     claim(subject=spec()["subject"] | {"devices": ["cpu", "cuda"]})
     done = octlm("run", "EXP-950", "--dry-run")
     assert done.returncode == PASS
-    assert "./octlm fetch tiny" in done.stdout
+    assert "--model tiny=FOLDER" in done.stdout
     assert "  cpu: 2 comparisons" in done.stdout and "  cuda: 2 comparisons" in done.stdout
     assert "missing: this build has no cuda backend" in done.stdout
     done = octlm("run", "EXP-950", "--dry-run", "--model", f"tiny={tiny}", "--device", "cpu")

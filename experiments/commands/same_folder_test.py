@@ -22,9 +22,10 @@ print(json.dumps({"name": "slow", "version": "1", "dtypes": ["float64"], "device
 def first(write_spec, tiny, tmp_path, monkeypatch):
     """A run that is at work in tmp_path/out."""
     monkeypatch.setenv("MEETING", str(tmp_path))
-    (tmp_path / "subject.py").write_text(SUBJECT)
+    (tmp_path / "engine").mkdir()  # alone: what stands beside an engine is part of which one it is
+    (tmp_path / "engine" / "subject.py").write_text(SUBJECT)
     process = subprocess.Popen([PROGRAM, "run", str(write_spec()), "--model", f"tiny={tiny}", "--subject",
-                                f"{sys.executable} {tmp_path / 'subject.py'}", "--out", str(tmp_path / "out")],
+                                f"{sys.executable} {tmp_path / 'engine' / 'subject.py'}", "--out", str(tmp_path / "out")],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 30
     while not (tmp_path / "asked").exists() and time.monotonic() < deadline:

@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   verify::RunOptions options;
   options.reports = argv[1];
   options.info.program.name = "sums";
-  verify::ConsoleReport console(std::cout, std::cout, false);
+  verify::ConsoleReport console(std::cout, std::cout, {});
   options.more_reports = {&console};
   const auto result = verify::run(options, items);
   std::printf("%s: %s\n", spec.id.c_str(), result.experiments[0].judgement.reason.c_str());

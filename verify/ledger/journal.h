@@ -34,7 +34,7 @@ bool same_thing(const AttemptKey& a, const AttemptKey& b);
 // one.
 std::string attempt_code(const std::string& code_sha256, const std::string& subject_sha256);
 
-// "numpy 1.0 and 3 files against transformers 4.57.6 (recorded) [5b1c2d3e]": whose identity it is,
+// "one 1.0 and 3 files against another 4.57.6 (recorded) [5b1c2d3e]": whose identity it is,
 // and the beginning of its sha256, which tells two of the same name apart. "" for an empty one.
 std::string engines_text(const nlohmann::json& identity);
 std::string engines_sha256(const nlohmann::json& identity);

@@ -187,7 +187,7 @@ std::string not_checked_list(const RunResult& run) {
   if (list.empty()) return "";
   std::string text = "\nNot checked:\n";
   for (const NotChecked& one : list) {
-    text += "  " + for_terminal(one.experiment) + " " + for_terminal(one.what) + ": " +
+    text += "  " + for_terminal(one.who()) + " " + for_terminal(one.what) + ": " +
             for_terminal(one.reason) + "\n";
   }
   return text;
@@ -256,6 +256,7 @@ ConsoleReport::ConsoleReport(std::ostream& progress, std::ostream& table, Consol
 
 void ConsoleReport::run_started(const RunInfo& info) {
   planned_ = info.planned;
+  foreign_ = !info.subject_sha256.empty();
   started_s_ = options_.now_s();
 }
 
@@ -334,7 +335,8 @@ void ConsoleReport::experiment_finished(const ExperimentResult& experiment) {
   worst_.clear();
   broken_.clear();
   for (const auto& [device, attempts] : experiment.trust.attempts) {
-    if (!attempts.engines.empty()) say(for_terminal("  " + device + ": " + attempts.engines));
+    if (foreign_ && !attempts.engines.empty())
+      say(for_terminal("  " + device + ": " + attempts.engines));
   }
 }
 

@@ -60,6 +60,7 @@ class ConsoleReport : public Report {
   std::size_t drawn_ = 0;                // columns of the live line that stands there
   std::map<std::string, double> worst_;  // of the experiment at hand, by device
   std::set<std::string> broken_;         // and what it said of what broke
+  bool foreign_ = false;                 // the subject is not of the program's own code
 };
 
 }  // namespace octlm::verify

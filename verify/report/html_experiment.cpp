@@ -286,8 +286,11 @@ Markup not_checked_section(const RunResult& run) {
     return section("not-checked", "Not checked", "<p>Everything that was planned was checked.</p>");
   Markup items;
   for (std::size_t i = 0; i < list.size() && i < kShown; ++i) {
-    items += "<li><b>" + experiment_link(list[i].experiment) + "</b> <bdi>" +
-             name_markup(list[i].what) + "</bdi>: " + prose_markup(list[i].reason) + "</li>";
+    items += "<li><b>" +
+             (list[i].experiment.empty() ? name_markup(list[i].who())
+                                         : experiment_link(list[i].experiment)) +
+             "</b> <bdi>" + name_markup(list[i].what) + "</bdi>: " + prose_markup(list[i].reason) +
+             "</li>";
   }
   if (list.size() > kShown) {
     items += "<li>and " + number_markup(list.size() - kShown) + " more: see results.jsonl</li>";

@@ -112,7 +112,7 @@ std::string not_checked_section(const RunResult& run) {
     return "\nEverything that was planned was checked.\n";
   std::vector<std::string> entries;
   for (const NotChecked& one : list) {
-    entries.push_back(cell(one.experiment) + ", " + cell(one.what) + ": " + cell(one.reason));
+    entries.push_back(cell(one.who()) + ", " + cell(one.what) + ": " + cell(one.reason));
   }
   return "\n**Not checked**\n\n" + bullets(entries);
 }

@@ -329,7 +329,7 @@ TEST(Tally, WhatWasNotReachedWasPlanned) {
   EXPECT_THAT(headline(run), HasSubstr("1 of 60 planned comparisons were made"));
   const std::string text = markdown_summary(run);
   EXPECT_THAT(text, Not(HasSubstr("Everything that was planned was checked")));
-  EXPECT_THAT(text, HasSubstr("the run, 59 planned comparisons: it did not end"));
+  EXPECT_THAT(text, HasSubstr("- the run, 59 planned comparisons: the run did not end"));
 }
 
 // A file that is read as it stands: columns are aligned, and a bound's sign is a sign.

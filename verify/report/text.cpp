@@ -222,7 +222,7 @@ std::vector<NotChecked> not_checked(const RunResult& run) {
     known += std::ssize(experiment.comparisons);
   }
   if (const std::int64_t lost = run.info.planned - known; lost > 0 && !run.ended) {
-    list.push_back({"the run", plural(lost, "planned comparison"), "it did not end"});
+    list.push_back({"", plural(lost, "planned comparison"), "the run did not end"});
   }
   return list;
 }

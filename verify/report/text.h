@@ -38,9 +38,10 @@ std::string trust_text(const Trust& trust);
 // Everything that was planned and did not take place, comparisons of one experiment and device with
 // the same reason together.
 struct NotChecked {
-  std::string experiment;
-  std::string what;  // "host: 20 comparisons", "one case, by halves, host, float32"
+  std::string experiment;  // "": of no experiment in particular
+  std::string what;        // "host: 20 comparisons", "one case, by halves, host, float32"
   std::string reason;
+  std::string who() const { return experiment.empty() ? "the run" : experiment; }
 };
 std::vector<NotChecked> not_checked(const RunResult& run);
 
