@@ -33,8 +33,9 @@ def test_what_new_prints_works_as_printed(name, tiny, root):
     commands = printed(result)
     assert [command.split()[1] for command in commands] == ["check", "register", "run"]
     assert typed(commands[0], root).returncode == PASS
+    assert typed(commands[1], root).returncode == REFUSED, "what says REPLACE is still to be written"
     ran = typed(commands[-1], root)
-    assert ran.returncode == UNREGISTERED and "pass (cpu)" in ran.stdout + ran.stderr, ran.stdout + ran.stderr
+    assert ran.returncode == UNREGISTERED and "EXP-955 cpu: pass" in ran.stderr, ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("name", ["a b.json", "-x.json", "$x.json"])

@@ -143,7 +143,7 @@ def test_both_top_5_lists_are_one_click_away(page):
 def test_tables_scroll_and_do_not_break_words(page, width):
     lines, wide = probed(page("green"), """
         document.querySelectorAll('details').forEach(d => d.open = true);
-        const words = [...document.querySelectorAll('.experiment td')].filter(t => t.innerText == 'float32');
+        const words = [...document.querySelectorAll('.experiment td')].filter(t => t.textContent == "float32");
         return [words.map(t => { const r = document.createRange(); r.selectNodeContents(t); return r.getClientRects().length }),
                 document.documentElement.scrollWidth]""", width)
     assert lines and set(lines) == {1} and wide <= width
