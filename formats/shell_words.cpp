@@ -9,12 +9,6 @@ namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-std::string in_single_quotes(std::string_view word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string in_ansi_quotes(std::string_view word) {
   std::string quoted = "$'";
   for (const char c : word) {
@@ -30,12 +24,18 @@ std::string in_ansi_quotes(std::string_view word) {
 
 }  // namespace
 
+std::string posix_quoted(std::string_view word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string shell_quoted(std::string_view word) {
   constexpr const char* kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos)
     return std::string(word);
-  return std::ranges::any_of(word, is_control) ? in_ansi_quotes(word) : in_single_quotes(word);
+  return std::ranges::any_of(word, is_control) ? in_ansi_quotes(word) : posix_quoted(word);
 }
 
 std::string shell_file(const std::filesystem::path& file) {

@@ -12,7 +12,11 @@ namespace octlm::formats {
 // and zsh's $'...'.
 std::string shell_quoted(std::string_view word);
 
-// The same of a file given as an argument: one that begins with a dash would be taken for an
+// The same for every POSIX shell, which may know no $'...': what is printed by it may have several
+// lines.
+std::string posix_quoted(std::string_view word);
+
+// shell_quoted of a file given as an argument: one that begins with a dash would be taken for an
 // option.
 std::string shell_file(const std::filesystem::path& file);
 

@@ -18,13 +18,6 @@
 namespace octlm::verify {
 namespace {
 
-// For popen's shell, which may know no $'...'.
-std::string sh_quoted(const std::string& argument) {
-  std::string quoted = "'";
-  for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 // The value of "key : value" or KEY=value in a file, first occurrence; "" when absent.
 std::string value_in(const char* file, const std::string& key, char separator) {
   std::ifstream stream(file);
@@ -82,8 +75,8 @@ std::string version() { return kVersion; }
 
 std::optional<std::string> git_output(const std::filesystem::path& root,
                                       const std::vector<std::string>& arguments) {
-  std::string command = "git -C " + sh_quoted(root.string());
-  for (const std::string& argument : arguments) command += " " + sh_quoted(argument);
+  std::string command = "git -C " + formats::posix_quoted(root.string());
+  for (const std::string& argument : arguments) command += " " + formats::posix_quoted(argument);
   std::FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "re");
   if (pipe == nullptr) return std::nullopt;
   std::string output;

@@ -123,19 +123,19 @@ struct ExperimentResult {
 };
 
 struct RunInfo {
-  std::string version, commit, code_sha256;
-  std::string subject_sha256;                // of a subject that is not of this code; "" of our own
-  std::optional<bool> dirty;                 // absent: not a git checkout
-  std::string command;                       // the command line, to repeat it
-  std::string started;                       // UTC, "2026-01-31T12:00:00Z"
-  std::map<std::string, std::string> specs;  // the selected ones, id -> digest
-  std::optional<std::string> ledger_head;    // absent: this program keeps no ledger
-  std::string resumed;  // UTC, when this run went on with an interrupted one; "" otherwise
+  std::string version = {}, commit = {}, code_sha256 = {};
+  std::string subject_sha256 = {};  // of a subject that is not of this code; "" of our own
+  std::optional<bool> dirty = {};   // absent: not a git checkout
+  std::string command = {};         // the command line, to repeat it
+  std::string started = {};         // UTC, "2026-01-31T12:00:00Z"
+  std::map<std::string, std::string> specs = {};  // the selected ones, id -> digest
+  std::optional<std::string> ledger_head = {};    // absent: this program keeps no ledger
+  std::string resumed = {};  // UTC, when this run went on with an interrupted one; "" otherwise
   // What the program needs to go on with this run (its arguments); opaque to this part.
   nlohmann::json request = nullptr;
   nlohmann::json environment = nlohmann::json::object();
-  std::int64_t planned = 0;      // comparisons in all
-  std::filesystem::path folder;  // where the reports are written
+  std::int64_t planned = 0;           // comparisons in all
+  std::filesystem::path folder = {};  // where the reports are written
   // Whose words the reports use. It is in no record: who reads one back gives its own.
   Program program = {};
 };

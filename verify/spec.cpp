@@ -1,7 +1,6 @@
 #include "verify/spec.h"
 
 #include <algorithm>
-#include <regex>
 #include <set>
 
 #include "formats/canonical_json.h"
@@ -47,12 +46,23 @@ std::vector<std::string> read_names(const formats::Reader& list,
   return names;
 }
 
+constexpr std::string_view kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kDigits = "0123456789";
+
+bool consists_of(std::string_view text, std::string_view letters) {
+  return text.find_first_not_of(letters) == std::string_view::npos;
+}
+
+bool is_tag(std::string_view text) {
+  return !text.empty() && text.front() != '_' && text.front() != '-' &&
+         consists_of(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+}
+
 std::vector<std::string> read_tags(const formats::Reader& list) {
-  static const std::regex kTag("[a-z0-9][a-z0-9_-]*");
   std::vector<std::string> tags;
   for (const formats::Reader& element : list.array()) {
     tags.push_back(element.string());
-    if (!std::regex_match(tags.back(), kTag)) {
+    if (!is_tag(tags.back())) {
       element.fail("a tag is lower-case letters, digits, - and _");
     }
     if (std::count(tags.begin(), tags.end(), tags.back()) > 1) {
@@ -223,14 +233,13 @@ void read_parts(formats::ObjectReader& members, const Kind& kind) {
 }
 
 void read_identity(Spec& spec, formats::ObjectReader& members) {
-  static const std::regex kId("[A-Z]{2,12}-[0-9]{1,9}");
   members.optional("$schema", [](const formats::Reader& schema) { (void)schema.string(); });
   members.required("schema", [](const formats::Reader& schema) {
     if (schema.integer() != 1) schema.fail("this program reads schema 1");
   });
   members.required("id", [&](const formats::Reader& id) {
     spec.id = id.string();
-    if (!std::regex_match(spec.id, kId)) id.fail("expected an id like EXP-074");
+    if (!is_experiment_id(spec.id)) id.fail("expected an id like EXP-074");
   });
   members.required("tags", [&](const formats::Reader& tags) { spec.tags = read_tags(tags); });
   const std::pair<const char*, std::string*> prose[] = {{"title", &spec.title},
@@ -314,6 +323,15 @@ const Kind& find_kind(std::string_view name, std::span<const Kind> kinds,
   }
   throw formats::FormatError(where + ": there is no kind \"" + std::string(name) + "\"" +
                              formats::suggestion(name, names));
+}
+
+bool is_experiment_id(const std::string& text) {
+  const std::size_t dash = text.find('-');
+  if (dash == std::string::npos) return false;
+  const std::string_view letters = std::string_view(text).substr(0, dash);
+  const std::string_view digits = std::string_view(text).substr(dash + 1);
+  return letters.size() >= 2 && letters.size() <= 12 && !digits.empty() && digits.size() <= 9 &&
+         consists_of(letters, kCapitals) && consists_of(digits, kDigits);
 }
 
 formats::Reader Spec::part(const std::string& name) const {

@@ -81,6 +81,9 @@ struct Spec {
   bool has_tag(std::string_view tag) const;
 };
 
+// "EXP-074": capitals, a dash, digits.
+bool is_experiment_id(const std::string& text);
+
 // Reads and checks the envelope and takes the digest; the kind's own part is left to Kind::read.
 // Throws formats::FormatError.
 Spec read_spec(const std::filesystem::path& file, std::span<const Kind> kinds);

@@ -112,6 +112,30 @@ TEST(SpecDigest, TheSchemasPlaceDoesNot) {
   EXPECT_EQ(digest(document), before);
 }
 
+TEST(Spec, IdsAndTags) {
+  for (const char* id : {"EXP-1", "AB-123456789", "ABCDEFGHIJKL-0"})
+    EXPECT_TRUE(is_experiment_id(id));
+  for (const char* id : {"", "-", "EXP", "EXP-", "-1", "E-1", "ABCDEFGHIJKLM-1", "exp-1",
+                         "EXP-1234567890", "EXP-1-2", "EXP-1 ", "EX P-1", "EXP-x"}) {
+    EXPECT_FALSE(is_experiment_id(id)) << id;
+  }
+  const auto accepted = [](const std::string& tag) {
+    nlohmann::json document = table()["base"];
+    document["tags"] = {tag};
+    const auto kinds = testing::envelope_kinds();
+    try {
+      (void)parse_spec(document.dump(), "f.json", kinds);
+    } catch (const formats::FormatError&) {
+      return false;
+    }
+    return true;
+  };
+  // std::regex once ended the program at a tag of 100 KB.
+  for (const std::string& tag : {std::string("a"), std::string("0-x_y"), std::string(100'000, 'a')})
+    EXPECT_TRUE(accepted(tag));
+  for (const char* tag : {"", "-a", "_a", "A", "a b", "\u00e4"}) EXPECT_FALSE(accepted(tag)) << tag;
+}
+
 // A person mends a spec once, and not a fault at a time.
 TEST(Spec, EverythingThatIsWrongIsSaidAtOnce) {
   nlohmann::json document = table()["base"];

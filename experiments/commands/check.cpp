@@ -6,12 +6,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <regex>
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/dry_run.h"
 #include "experiments/commands/history_text.h"
+#include "experiments/commands/json_output.h"
 #include "experiments/engines/checkpoint_store.h"
 #include "experiments/kinds/kinds.h"
 #include "experiments/kinds/model_experiment.h"
@@ -54,12 +54,11 @@ Standing standing_of(const verify::Spec& spec) {
 
 // A file that is called like an experiment is that experiment's.
 std::string misnamed(const verify::Spec& spec) {
-  static const std::regex kId("[A-Z]{2,12}-[0-9]{1,9}");
   const std::string stem = spec.file.stem().string();
   std::error_code error;
   const bool registered =
       fs::equivalent(fs::absolute(spec.file).parent_path(), this_project().registered(), error);
-  if (stem == spec.id || (!registered && !std::regex_match(stem, kId))) return "";
+  if (stem == spec.id || (!registered && !verify::is_experiment_id(stem))) return "";
   return spec.file.string() + ": $.id: \"" + spec.id + "\" stands in a file that is called " +
          stem + ".json: rename one of them";
 }
@@ -138,11 +137,9 @@ nlohmann::ordered_json json_of(const CheckedSpec& checked, const Standing& stand
 
 int refused(const CheckArguments& arguments, const formats::FormatError& error) {
   if (!arguments.json) throw error;
-  std::cout << nlohmann::ordered_json({{"file", spec_file(arguments.file).string()},
-                                       {"findings", error.findings()},
-                                       {"exit_code", int{verify::kExitRefused}}})
-                   .dump(2)
-            << '\n';
+  print_document(std::cout, {{"file", spec_file(arguments.file).string()},
+                             {"findings", error.findings()},
+                             {"exit_code", int{verify::kExitRefused}}});
   return verify::kExitRefused;
 }
 
@@ -162,7 +159,7 @@ int check(const CheckArguments& arguments) {
   if (arguments.json) {
     auto json = json_of(*checked, standing, found);
     json["exit_code"] = exit_code;
-    std::cout << json.dump(2) << '\n';
+    print_document(std::cout, json);
     return exit_code;
   }
   print(*checked, standing, found);

@@ -47,16 +47,23 @@ double seconds_of(const Work& work, double parameters) {
   return std::max(1.0, seconds);
 }
 
-Estimate estimate_of(const Work& work, const fs::path& folder) {
+}  // namespace
+
+std::optional<Estimate> estimate_of(const ModelExperiment& experiment, const fs::path& folder) {
+  const std::int64_t stored = weight_bytes(folder);
+  if (stored == 0) return std::nullopt;
+  const Work work = experiment.work();
   // At most: weights may have more than 16 bits.
-  const double parameters = static_cast<double>(weight_bytes(folder)) / 2;
+  const double parameters = static_cast<double>(stored) / 2;
   std::int64_t longest = 0;
   for (const Work::Pass& pass : work.passes) longest = std::max(longest, pass.positions);
   // A pass adds its logits.
   const double bytes = (2 * work.stored + 4 * work.widened) * parameters +
                        4.0 * static_cast<double>(longest * stated_size(folder, "vocab_size")) + 5e8;
-  return {seconds_of(work, parameters), bytes};
+  return Estimate{seconds_of(work, parameters), bytes};
 }
+
+namespace {
 
 // Why the cases' texts and chats cannot be what the spec says, with this checkpoint's tokenizer; ""
 // when they can.
@@ -70,13 +77,6 @@ std::string problem_of_cases(std::vector<TokenCase> cases, const fs::path& folde
 }
 
 }  // namespace
-
-std::optional<double> estimated_seconds(const ModelExperiment& experiment,
-                                        const fs::path& checkpoint) {
-  const std::int64_t bytes = weight_bytes(checkpoint);
-  if (bytes == 0) return std::nullopt;
-  return seconds_of(experiment.work(), static_cast<double>(bytes) / 2);
-}
 
 DryRun dry_run(const CheckedSpec& checked, const ModelPaths& models) {
   DryRun found;
@@ -92,7 +92,7 @@ DryRun dry_run(const CheckedSpec& checked, const ModelPaths& models) {
   found.findings = mismatched_files(folder, experiment->model());
   const std::string problem = problem_of_cases(experiment->sequences(), folder);
   if (!problem.empty()) found.findings.push_back(problem);
-  if (weight_bytes(folder) > 0) found.estimate = estimate_of(experiment->work(), folder);
+  found.estimate = estimate_of(*experiment, folder);
   return found;
 }
 

@@ -29,15 +29,14 @@ struct DryRun {
 // Hashes the checkpoint's files.
 DryRun dry_run(const CheckedSpec& checked, const ModelPaths& models);
 
+// What a run of it takes on the CPU here; absent when the checkpoint's files do not tell.
+std::optional<Estimate> estimate_of(const ModelExperiment& experiment,
+                                    const std::filesystem::path& checkpoint);
 // "about 40 s on the cpu here and 1.2 GB of memory (rough: ...)"
 std::string estimate_text(const Estimate& estimate);
 
 // What `octlm check` finds in a spec that can be read: places that are still to be written, and the
 // findings of a dry run. A claim with any is not for the ledger: throws formats::FormatError.
 void require_claimable(const CheckedSpec& checked);
-
-// About how long a run of it takes on the CPU here; absent when its files do not tell.
-std::optional<double> estimated_seconds(const ModelExperiment& experiment,
-                                        const std::filesystem::path& checkpoint);
 
 }  // namespace octlm::experiments

@@ -16,7 +16,17 @@ const char* type_name(verify::MetricDefinition::Type type) {
 
 const char* better_name(verify::MetricDefinition::Better better) {
   using Better = verify::MetricDefinition::Better;
-  return better == Better::kLower ? "lower" : better == Better::kHigher ? "higher" : "true";
+  switch (better) {
+    case Better::kLower:
+      return "lower";
+    case Better::kHigher:
+      return "higher";
+    case Better::kTrue:
+      return "true";
+    case Better::kNeither:
+      return "neither";
+  }
+  return "";
 }
 
 Json metric_json(const verify::MetricDefinition& metric) {
@@ -131,6 +141,7 @@ Json history_json(const verify::LedgerLine& line) {
 Json attempt_json(const verify::Attempt& attempt) {
   return {{"time", attempt.time},
           {"device", attempt.intent.key.device},
+          {"engines", attempt.engines},
           {"verdict", attempt.result ? Json(attempt.result->verdict) : Json(nullptr)},
           {"comparisons", attempt.result ? Json(attempt.result->comparisons) : Json(nullptr)},
           {"label", attempt.intent.label},

@@ -59,6 +59,7 @@ def test_kinds_metrics_and_faults():
     assert kinds["logit_parity"]["role"] == "parity" and "swap_k_v_proj" in kinds["logit_parity"]["faults"]
     metrics = {one["name"]: one for one in document("list", "--metrics")["metrics"]}
     assert metrics["max_abs_error@1"]["better"] == "lower" and metrics["finite@1"]["type"] == "bool"
+    assert metrics["parameters@1"]["better"] == "neither" and metrics["finite@1"]["better"] == "true"
     faults = {one["name"]: one for one in document("list", "--faults")["faults"]}
     assert "cached_parity" in faults["stale_kv_slot"]["kinds"]
     assert "stale_kv_slot" in octlm("list", "--faults").stdout

@@ -37,7 +37,8 @@ Needs needs_of(const verify::RunItem& item, const verify::RunPreview::Experiment
   if (const auto* absent = std::get_if<verify::NotRun>(&found)) {
     needs.missing.push_back(absent->reason);
   } else {
-    needs.seconds = estimated_seconds(*experiment, std::get<CheckpointFolder>(found).path);
+    const auto estimate = estimate_of(*experiment, std::get<CheckpointFolder>(found).path);
+    if (estimate) needs.seconds = estimate->seconds;
   }
   if (experiment->work().python && !local.recorded) {
     if (const auto absent = without_python()) needs.missing.push_back(absent->reason);

@@ -3,19 +3,15 @@
 #include <filesystem>
 #include <vector>
 
+#include "experiments/commands/run_arguments.h"
 #include "experiments/engines/local_environment.h"
+#include "formats/shell_words.h"
 #include "verify/lenient_json.h"
-#include "verify/provenance.h"
 
 namespace octlm::experiments {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string shell_word(const std::string& word) {
-  const char* const words[] = {word.c_str()};
-  return verify::command_line(1, words);
-}
 
 std::vector<std::string> texts(const Json& list) {
   std::vector<std::string> texts;
@@ -29,13 +25,9 @@ std::vector<std::string> texts(const Json& list) {
 // NAME='DIR WITH SPACES'
 std::string model_text(const std::string& model) {
   const std::size_t at = model.find('=');
-  if (at == std::string::npos) return shell_word(model);
-  return shell_word(model.substr(0, at)) + "=" + shell_word(model.substr(at + 1));
-}
-
-// A word that is a file's name and no option.
-std::string file_word(const std::string& file) {
-  return shell_word(file.starts_with("-") ? "./" + file : file);
+  if (at == std::string::npos) return formats::shell_quoted(model);
+  return formats::shell_quoted(model.substr(0, at)) + "=" +
+         formats::shell_quoted(model.substr(at + 1));
 }
 
 bool is_registered(const verify::Repeat& what) {
@@ -46,14 +38,14 @@ std::string selection(const verify::Repeat& what) {
   if (what.experiment.empty()) {
     std::string text;
     for (const std::string& one : texts(verify::member(what.request, "selection"))) {
-      text += " " + file_word(one);
+      text += " " + formats::shell_file(one);
     }
     return text;
   }
-  if (is_registered(what)) return " " + shell_word(what.experiment);
+  if (is_registered(what)) return " " + formats::shell_quoted(what.experiment);
   // Relative to the checkout, in which the command may not be typed.
   const std::filesystem::path file = checkout_root() / what.spec_file;
-  return " " + file_word(file.string());
+  return " " + formats::shell_file(file.string());
 }
 
 }  // namespace
@@ -61,6 +53,7 @@ std::string selection(const verify::Repeat& what) {
 std::string repeat_text(const verify::Repeat& what) {
   const Json& request = what.request;
   if (!request.is_object()) return "";
+  const RunArguments plain;  // what is so by itself is left out
   const auto text = [&](const char* name) {
     return verify::string_of(verify::member(request, name));
   };
@@ -70,28 +63,28 @@ std::string repeat_text(const verify::Repeat& what) {
   }
   std::vector<std::string> devices = texts(verify::member(request, "devices"));
   if (!what.device.empty()) devices = {what.device};
-  for (const std::string& device : devices) command += " --device " + shell_word(device);
+  for (const std::string& device : devices) command += " --device " + formats::shell_quoted(device);
   const std::string subject = text("subject"), reference = text("reference");
-  const bool foreign = !subject.empty() && subject != "octlm";
-  if (foreign) command += " --subject " + shell_word(subject);
+  const bool foreign = !subject.empty() && subject != plain.subject;
+  if (foreign) command += " --subject " + formats::shell_quoted(subject);
   const auto timeout = verify::number_of(verify::member(request, "subject_timeout_s"));
-  if (foreign && timeout && *timeout != 600) {
+  if (foreign && timeout && *timeout != plain.subject_timeout_s) {
     command += " --subject-timeout " + Json(*timeout).dump();
   }
-  if (!reference.empty() && reference != "transformers") {
-    command += " --reference " + shell_word(reference);
+  if (!reference.empty() && reference != plain.reference) {
+    command += " --reference " + formats::shell_quoted(reference);
   }
   if (what.experiment.empty()) {
     std::string absent;
     for (const std::string& one : texts(verify::member(request, "require"))) {
       absent += (absent.empty() ? "" : ",") + one;
     }
-    if (!absent.empty()) command += " --require " + shell_word(absent);
+    if (!absent.empty()) command += " --require " + formats::shell_quoted(absent);
   }
   const std::string directory = text("directory");
   if (foreign && !directory.empty() && directory != checkout_root().string()) {
     const std::string launcher = (checkout_root() / "octlm").string();
-    return "cd " + file_word(directory) + " && " + shell_word(launcher) +
+    return "cd " + formats::shell_file(directory) + " && " + formats::shell_quoted(launcher) +
            command.substr(std::string("./octlm").size());
   }
   return command;

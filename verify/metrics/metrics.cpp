@@ -274,6 +274,12 @@ nlohmann::json place_json(const Place& place, const std::string& column_field) {
 
 namespace {
 
+// Does one column hold so much of the row's squared error that the rest is right beside it?
+bool is_alone(const ErrorSums& errors) {
+  constexpr double kShare = 0.9;  // docs/results.md
+  return errors.max > 0 && errors.max * errors.max >= kShare * errors.squares;
+}
+
 // The lowest column whose |s - r| is `error`, the row's largest. Only the block with it is read.
 std::int64_t column_of_error(std::span<const BlockSums> blocks, double error, const float* subject,
                              const float* reference) {
@@ -297,7 +303,8 @@ struct RowComparison::State {
     BlockSums sums;  // of all its blocks; the tiles' maxima of the first
     bool finite = true;
     double kl = 0;
-    std::int64_t column = 0;  // of the largest error, the lowest on ties
+    // Of the largest error, the lowest on ties; looked for where it may be the worst or is alone.
+    std::int64_t column = 0;
     TopValues subject, reference;
   };
 
@@ -376,7 +383,9 @@ RowComparison::State::Row RowComparison::State::put_together(std::int64_t row, c
   sums.finite = std::ranges::all_of(own, &BlockSums::finite);
   if (!sums.finite) return sums;
   for (const BlockSums& block : own.subspan(1)) merge(sums.sums, block);
-  sums.column = column_of_error(own, sums.sums.errors.max, subject, reference);
+  const ErrorSums& errors = sums.sums.errors;
+  if (errors.max > max_error || is_alone(errors))
+    sums.column = column_of_error(own, errors.max, subject, reference);
   if (with_kl) sums.kl = kl_divergence(sums.sums);
   const auto tile_of = [&](const auto& maxima, std::int64_t tile) {
     return (own[static_cast<std::size_t>(tile / kBlockTiles)].errors.*maxima)[tile % kBlockTiles];
@@ -425,11 +434,9 @@ void RowComparison::State::add_row(std::int64_t label, const Row& row, const flo
 }
 
 RowError RowComparison::State::error_of(std::int64_t label, const Row& row) {
-  constexpr double kShare = 0.9;  // docs/results.md
   if (!row.finite) return {label, kNaN};
   const ErrorSums& sums = row.sums.errors;
-  const bool alone = sums.max > 0 && sums.max * sums.max >= kShare * sums.squares;
-  return {label, sums.max, alone ? std::optional(row.column) : std::nullopt};
+  return {label, sums.max, is_alone(sums) ? std::optional(row.column) : std::nullopt};
 }
 
 Place RowComparison::State::place(std::int64_t label, std::int64_t column, const float* subject,

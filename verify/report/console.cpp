@@ -1,7 +1,6 @@
 #include "verify/report/console.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -52,10 +51,9 @@ Texts texts_of(const CriterionResult& criterion) {
 std::string short_text(const CriterionResult& criterion) {
   if (!criterion.value || criterion.implied)
     return criterion.metric + " " + criterion_text(criterion);
-  constexpr std::array kSigns = {" <= ", " >= ", " = "};
   const auto [value, limit] = texts_of(criterion);
   return criterion.metric + " " + value + (criterion.holds == false ? " not" : "") +
-         kSigns[static_cast<std::size_t>(criterion.bound)] + limit;
+         bound_sign(criterion.bound) + limit;
 }
 
 // The criterion that speaks for a device: the first that does not hold, else the one of which most
@@ -72,10 +70,6 @@ const CriterionResult* decisive_on(const std::vector<CriterionResult>& criteria,
     if (best == nullptr || rank(one) > rank(*best)) best = &one;
   }
   return best;
-}
-
-std::string verdict_words(Verdict verdict) {
-  return verdict == Verdict::kNotRun ? "not run" : verdict_name(verdict);
 }
 
 // Rows in columns.

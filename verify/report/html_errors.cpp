@@ -45,12 +45,17 @@ struct Chart {
   double low = 0, high = 0;  // decades
 };
 
+// The upper bound that a criterion sets on the metric that is drawn; nullptr when it sets none.
+const double* bound_of(const CriterionResult& one) {
+  const bool bounds = one.metric == kMetric && one.bound == Criterion::Bound::kAtMost;
+  return bounds && !one.implied ? std::get_if<double>(&one.limit) : nullptr;
+}
+
 // Upper bounds on the error, of the devices that were compared.
 std::vector<double> bounds_of(const ExperimentResult& experiment) {
   std::set<double> bounds;
   for (const CriterionResult& one : experiment.judgement.criteria) {
-    const double* limit = std::get_if<double>(&one.limit);
-    if (one.metric != kMetric || one.bound != Criterion::Bound::kAtMost || one.implied) continue;
+    const double* limit = bound_of(one);
     if (limit && std::isfinite(*limit) && *limit > 0 && one.value) bounds.insert(*limit);
   }
   return {bounds.begin(), bounds.end()};
@@ -78,8 +83,7 @@ std::vector<Level> levels_of(const RunResult& run, const ExperimentResult& exper
 std::optional<double> bound_for(const ExperimentResult& experiment,
                                 const ComparisonResult& comparison) {
   for (const CriterionResult& one : experiment.judgement.criteria) {
-    const double* limit = std::get_if<double>(&one.limit);
-    if (one.metric != kMetric || one.bound != Criterion::Bound::kAtMost || one.implied) continue;
+    const double* limit = bound_of(one);
     if (limit && judge_one(one, comparison)) return *limit;
   }
   return std::nullopt;

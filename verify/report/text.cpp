@@ -12,22 +12,6 @@
 namespace octlm::verify {
 namespace {
 
-const char* verdict_words(Verdict verdict) {
-  return verdict == Verdict::kNotRun ? "not run" : verdict_name(verdict);
-}
-
-const char* bound_sign(Criterion::Bound bound) {
-  switch (bound) {
-    case Criterion::Bound::kAtMost:
-      return " <= ";
-    case Criterion::Bound::kAtLeast:
-      return " >= ";
-    case Criterion::Bound::kEquals:
-      return " = ";
-  }
-  return "";
-}
-
 std::string limit_text(const std::variant<double, bool>& limit) {
   const bool* truth = std::get_if<bool>(&limit);
   return truth ? (*truth ? "true" : "false") : number_text(std::get<double>(limit));
@@ -104,6 +88,22 @@ std::string items_text(const std::map<std::string, std::int64_t>& items) {
 }
 
 }  // namespace
+
+const char* verdict_words(Verdict verdict) {
+  return verdict == Verdict::kNotRun ? "not run" : verdict_name(verdict);
+}
+
+const char* bound_sign(Criterion::Bound bound) {
+  switch (bound) {
+    case Criterion::Bound::kAtMost:
+      return " <= ";
+    case Criterion::Bound::kAtLeast:
+      return " >= ";
+    case Criterion::Bound::kEquals:
+      return " = ";
+  }
+  return "";
+}
 
 std::string verdict_text(const ExperimentResult& experiment) {
   std::string text;

@@ -11,6 +11,9 @@
 
 namespace octlm::verify {
 
+const char* verdict_words(Verdict verdict);      // "pass", "not run"
+const char* bound_sign(Criterion::Bound bound);  // " <= ", " >= ", " = "
+
 // "pass (host) · not run (device)"; "not run" when there is no device. A pass that claims to notice
 // planted faults, and was not shown to, says so: "pass (host); teeth not shown".
 std::string verdict_text(const ExperimentResult& experiment);
