@@ -88,6 +88,9 @@ class Session {
   // resumed only when it is the same.
   virtual nlohmann::json identity() const { return nlohmann::json::object(); }
 
+  // Experiment::measured of an entry, as it is known only now (a text's ids); null: nothing new.
+  virtual nlohmann::json measured(std::size_t /*index*/) const { return nullptr; }
+
   // Measures comparisons()[index], which is on this session's device. Throws std::exception: that
   // comparison is an `error`, the run goes on.
   virtual Outcome compare(std::size_t index) = 0;
@@ -106,6 +109,11 @@ class Experiment {
 
   // Every comparison the spec asks for, in order: the ones that cannot be made here as well.
   virtual std::vector<ComparisonKey> comparisons() const = 0;
+
+  // What each of them measures, beside kind, path, device and dtype: equal where the same numbers
+  // would come out, whatever the spec calls its cases (verify/measures.h). Empty: as the spec's own
+  // parts say it.
+  virtual std::vector<nlohmann::json> measured() const { return {}; }
 
   // Makes ready what comparisons on this device need (loads engines); or why they cannot be run,
   // with the command that would change that. Throws std::exception when something is broken: that

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "formats/output_file.h"
+#include "formats/sha256.h"
 #include "verify/ledger/publish.h"
 #include "verify/lines.h"
 #include "verify/provenance.h"
@@ -63,6 +64,30 @@ Interrupted::Interrupted(const std::filesystem::path& folder)
   if (summary != nullptr && !summary->value("interrupted", false)) {
     throw std::invalid_argument(folder.string() + ": this run ended: there is nothing to resume");
   }
+}
+
+void Interrupted::trust_only(const std::set<std::string>& digests) {
+  std::vector<RunFile::Line> trusted;
+  std::size_t pending = 0;  // further lines, whose comparison follows them
+  for (RunFile::Line& line : file_.lines) {
+    const bool compared = line.type() == "comparison" || line.type() == "not_compared";
+    const bool further = !is_framework_line(line.type());
+    trusted.push_back(std::move(line));
+    if (further) {
+      ++pending;
+      continue;
+    }
+    if (!compared) {
+      pending = 0;
+      continue;
+    }
+    std::string block;
+    const std::size_t first = trusted.size() - 1 - pending;
+    for (std::size_t i = first; i < trusted.size(); ++i) block += trusted[i].text + '\n';
+    if (!digests.contains(formats::sha256(block))) trusted.resize(first);
+    pending = 0;
+  }
+  file_.lines = std::move(trusted);
 }
 
 void Interrupted::require_same(const RunInfo& now) const {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "formats/error.h"
@@ -19,6 +20,11 @@ class Interrupted {
 
   const std::filesystem::path& folder() const { return file_.folder; }
   const nlohmann::json& run() const { return file_.run(); }
+
+  // From here on only comparisons whose lines have one of these digests (of comparison_lines) count
+  // as finished: what else stands in the file was edited or is from elsewhere, and is measured
+  // again.
+  void trust_only(const std::set<std::string>& digests);
 
   // Throws std::invalid_argument with what differs: the code, the processor, or a spec.
   void require_same(const RunInfo& now) const;

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "formats/sha256.h"
+#include "verify/ledger/journal.h"
 #include "verify/testing/temporary_project.h"
 
 namespace octlm::verify {
@@ -88,7 +90,9 @@ TEST_F(Ledgered, APassAfterAFailWithEqualCodeIsAFail) {
   EXPECT_EQ(mended.experiments[0].trust.attempts.at("cpu").attempt, 1);
 }
 
-TEST_F(Ledgered, AForeignSubjectCountsWithItsOwnCode) {
+// Which engine it is, its identity says: the words of its command, and what it is told there, do not
+// begin a new count.
+TEST_F(Ledgered, AnotherCommandIsNoOtherAttempt) {
   const Spec spec = registered("EXP-1");
   const auto with = [&](const std::string& subject, double error) {
     RunOptions options{.reports = project_.reports(), .project = project_};
@@ -101,7 +105,7 @@ TEST_F(Ledgered, AForeignSubjectCountsWithItsOwnCode) {
   };
   EXPECT_EQ(with("engine 1", 1.5), 1);
   EXPECT_EQ(with("engine 1", 0.5), 1);
-  EXPECT_EQ(with("engine 2", 0.5), 0);
+  EXPECT_EQ(with("engine 1 --dummy", 0.5), 1);
 }
 
 // What an attempt is with is part of what it is: a mended engine, recording or checkpoint is
@@ -288,12 +292,41 @@ TEST_F(Resumed, WhatFailedStaysFailed) {
   EXPECT_EQ(got.summary.exit_code, 1);
 }
 
-TEST_F(Resumed, ARunKilledAfterItsLastComparisonIsOnlyJudged) {
+// The journal had each comparison first: a line that it does not have was written by a hand, or was
+// edited, and is measured.
+TEST_F(Resumed, TrustsNothingButWhatTheJournalHas) {
   const fs::path folder = killed_at("c");
-  std::ofstream(folder / "results.jsonl", std::ios::app)
+  std::string results = testing::text_of(folder / "results.jsonl");
+  const std::string measured_before = "\"max_abs_error@1\":0.5";
+  const std::size_t edited = results.find(measured_before);
+  ASSERT_NE(edited, std::string::npos);
+  std::ofstream(folder / "results.jsonl")
+      << results.replace(edited, measured_before.size(), "\"max_abs_error@1\":0.1")
       << R"({"type":"comparison","experiment":"EXP-1","case":"c","path":"full","device":"cpu",)"
       << R"("dtype":"float32","metrics":{"max_abs_error@1":0.25,"finite@1":true}})"
       << "\n";
+  compared_.clear();
+  const RunResult got = resume(folder);
+  EXPECT_THAT(compared_, ElementsAre("a", "c"));
+  EXPECT_EQ(got.experiments[0].compared(), 3);
+}
+
+TEST_F(Resumed, RefusesADamagedJournal) {
+  const fs::path folder = killed_at("c");
+  replace(project_.journal(), "\"case\":\"a\"", "\"case\":\"A\"");
+  EXPECT_THAT(message_of<LedgerInvalid>([&] { resume(folder); }),
+              HasSubstr("the journal is damaged"));
+}
+
+TEST_F(Resumed, ARunKilledAfterItsLastComparisonIsOnlyJudged) {
+  const fs::path folder = killed_at("c");
+  const std::string line =
+      R"({"type":"comparison","experiment":"EXP-1","case":"c","path":"full","device":"cpu",)"
+      R"("dtype":"float32","metrics":{"max_abs_error@1":0.25,"finite@1":true}})"
+      "\n";
+  std::ofstream(folder / "results.jsonl", std::ios::app) << line;
+  append_finished(project_.journal(), read_journal(project_.journal()).attempts[0].sha256,
+                  {key("c"), formats::sha256(line)});
   const RunResult got = resume(folder);
   EXPECT_THAT(compared_, IsEmpty());
   EXPECT_EQ(got.summary.exit_code, 0);

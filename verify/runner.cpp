@@ -11,8 +11,10 @@
 
 #include "formats/folder_lock.h"
 #include "formats/nearest_name.h"
+#include "formats/sha256.h"
 #include "verify/criteria.h"
 #include "verify/ledger/attempt_log.h"
+#include "verify/measures.h"
 #include "verify/provenance.h"
 #include "verify/report/jsonl.h"
 #include "verify/report/rendering.h"
@@ -255,6 +257,7 @@ class ExperimentRun {
     result_.spec_sha256 = item.spec.sha256;
     result_.trust = log.trust(item.spec);
     result_.planned = static_cast<std::int64_t>(plan.comparisons.size());
+    measures_ = measures(item.spec, *item.experiment);
   }
 
   ExperimentResult run() {
@@ -271,6 +274,9 @@ class ExperimentRun {
  private:
   // It needs what no --require names, so a device that was interrupted is never a pass.
   static NotRun interrupted() { return {"the run was interrupted", "interrupted"}; }
+  static bool is_interrupted(const ComparisonResult& result) {
+    return result.not_run() && result.not_run()->needs == "interrupted";
+  }
 
   void run_device(const std::string& device) {
     std::vector<Planned> missing;
@@ -282,15 +288,29 @@ class ExperimentRun {
     const auto unavailable = open(device, session);
     for (const Planned& one : missing) {
       ComparisonOutcome outcome = unavailable ? *unavailable : compare(*session, one);
+      const std::vector<std::string> shown = shows(one, outcome, session.get());
       if (session && &one == &missing.back()) close(session, outcome);
-      finish({one.key, std::move(outcome)});
+      finish({one.key, std::move(outcome)}, shown);
     }
+  }
+
+  // What a comparison that took place measured, as it was planned and as it came out.
+  std::vector<std::string> shows(const Planned& one, const ComparisonOutcome& outcome,
+                                 const Session* session) const {
+    if (session == nullptr || !std::holds_alternative<Measurement>(outcome)) return {};
+    std::vector<std::string> shown;
+    if (one.index < measures_.size()) shown.push_back(measures_[one.index]);
+    nlohmann::json known;
+    if (broken_by([&] { known = session->measured(one.index); }) || known.is_null()) return shown;
+    std::string more = measure(item_.spec.kind, one.key, known);
+    if (shown.empty() || shown.front() != more) shown.push_back(std::move(more));
+    return shown;
   }
 
   // Takes over what the interrupted run finished.
   bool keep(const ComparisonKey& key) {
     auto finished = earlier_ ? earlier_->finished(item_.spec.id, key) : std::nullopt;
-    if (finished) finish(std::move(*finished));
+    if (finished) finish(std::move(*finished), {});
     return finished.has_value();
   }
 
@@ -360,9 +380,16 @@ class ExperimentRun {
     return from(std::move(outcome), program_);
   }
 
-  void finish(ComparisonResult result) {
+  // The journal has it before the record does, so that a record holds nothing that it has not.
+  void finish(ComparisonResult result, const std::vector<std::string>& shown) {
     result_.comparisons.push_back(std::move(result));
     const ComparisonResult& finished = result_.comparisons.back();
+    if (!finished.kept && !is_interrupted(finished)) {
+      log_.finished({.key = finished.key,
+                     .sha256 = formats::sha256(comparison_lines(result_, finished)),
+                     .measures = shown},
+                    result_.trust);
+    }
     for (Report* report : reports_) report->comparison_finished(result_, finished);
     const Judgement alone = judge(item_.spec, std::span(&finished, 1));
     for (Report* report : reports_) report->comparison_judged(result_, finished, alone);
@@ -376,6 +403,7 @@ class ExperimentRun {
   AttemptLog& log_;
   const std::optional<Interrupted>& earlier_;
   const Program& program_;
+  std::vector<std::string> measures_;  // of Experiment::comparisons()
   ExperimentResult result_;
 };
 
@@ -433,9 +461,11 @@ std::string uncounted_label(const RunResult& run) {
 }
 
 // The run that `options` go on with, if any; refuses what differs.
-std::optional<Interrupted> interrupted_run(const RunOptions& options, RunInfo& info) {
+std::optional<Interrupted> interrupted_run(const RunOptions& options, const AttemptLog& log,
+                                           RunInfo& info) {
   if (!options.resume) return std::nullopt;
   Interrupted earlier(*options.resume);
+  if (options.project) earlier.trust_only(log.finished_in(earlier.folder()));
   earlier.require_same(info);
   earlier.begin_as(info);
   info.resumed = utc_now();
@@ -481,6 +511,7 @@ Summary summarize(const RunResult& run, const std::vector<std::string>& require)
 RunItem read_item(Spec spec, std::span<const Kind> kinds) {
   const Kind& kind = find_kind(spec.kind, kinds, spec.file.string());
   auto experiment = kind.read(spec);
+  spec.measures = measures(spec, *experiment);
   return {std::move(spec), std::move(experiment), kind.role};
 }
 
@@ -511,6 +542,7 @@ RunItem read_item(std::string_view text, const std::filesystem::path& file,
     if (!problem.empty()) findings.add(file.string() + ": " + problem);
   }
   findings.raise();
+  spec.measures = measures(spec, *experiment);
   return {std::move(spec), std::move(experiment), kind.role};
 }
 
@@ -520,7 +552,7 @@ RunPreview preview(const RunOptions& options, const std::vector<RunItem>& items)
   const AttemptLog log(options.project);
   RunInfo info = options.info;
   for (const RunItem& item : items) info.specs[item.spec.id] = item.spec.sha256;
-  const std::optional<Interrupted> earlier = interrupted_run(options, info);
+  const std::optional<Interrupted> earlier = interrupted_run(options, log, info);
   RunPreview made;
   for (std::size_t i = 0; i < items.size(); ++i) {
     RunPreview::Experiment& experiment = made.experiments.emplace_back();
@@ -548,14 +580,13 @@ RunResult run(const RunOptions& options, std::vector<RunItem>& items) {
   for (const RunItem& item : items) result.info.specs[item.spec.id] = item.spec.sha256;
   std::optional<formats::FolderLock> alone;  // nobody else writes into the run's folder
   if (options.resume && holds_results(*options.resume)) alone.emplace(*options.resume);
-  const std::optional<Interrupted> earlier = interrupted_run(options, result.info);
+  const std::optional<Interrupted> earlier = interrupted_run(options, log, result.info);
   if (!earlier) {
     result.info.folder = create_run_folder(options);
     alone.emplace(result.info.folder);
     refuse_used_folder(options);  // again: another run may have been here since
   }
-  log.start_run(result.info.folder,
-                attempt_code(result.info.code_sha256, result.info.subject_sha256));
+  log.start_run(result.info.folder, result.info.code_sha256);
   if (earlier) earlier->rewrite(result.info);
   JsonlReport jsonl(result.info.folder / "results.jsonl");
   RenderedReports rendered(options.project);

@@ -68,6 +68,8 @@ struct Spec {
   // sha256 over what is measured, without the claim: see measurement_input. "" of a spec made by
   // hand.
   std::string measurement_sha256;
+  // Of each comparison it asks for (verify/measures.h); empty until its kind has read it.
+  std::vector<std::string> measures = {};
   // The files it names (Kind::files), by content.
   std::map<std::string, std::string> file_sha256;
   // The places whose text still starts with kToBeWritten: "$.question", "$.cases[0].name".

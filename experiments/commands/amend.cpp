@@ -41,7 +41,7 @@ bool is_wanted(const verify::Project& project, const verify::Spec& spec) {
 
 int amend(const AmendArguments& arguments) {
   const auto kinds = all_kinds();
-  const CheckedSpec checked = claimed_spec(arguments.spec, kinds);
+  CheckedSpec checked = claimed_spec(arguments.spec, kinds);
   require_claimable(checked);
   const verify::Spec& spec = checked.spec;
   const verify::Project project = this_project();

@@ -11,6 +11,7 @@
 #include "experiments/kinds/spec_parts.h"
 #include "formats/error.h"
 #include "reference/split.h"
+#include "verify/measures.h"
 
 namespace octlm::experiments {
 namespace {
@@ -65,15 +66,26 @@ std::optional<Estimate> estimate_of(const ModelExperiment& experiment, const fs:
 
 namespace {
 
-// Why the cases' texts and chats cannot be what the spec says, with this checkpoint's tokenizer; ""
-// when they can.
-std::string problem_of_cases(std::vector<TokenCase> cases, const fs::path& folder) {
+// Fills in their ids; why the cases' texts and chats cannot be what the spec says, with this
+// checkpoint's tokenizer; "" when they can.
+std::string problem_of_cases(std::vector<TokenCase>& cases, const fs::path& folder) {
   try {
     const auto absent = fill_token_ids(cases, folder);
     return absent ? absent->reason : "";
   } catch (const formats::FormatError& error) {
     return error.what();
   }
+}
+
+std::vector<std::string> measures_of(const CheckedSpec& checked, const ModelReference& model,
+                                     const std::vector<TokenCase>& cases) {
+  std::vector<std::string> measures;
+  for (const verify::ComparisonKey& key : checked.plan) {
+    const auto one = std::ranges::find(cases, key.case_name, &TokenCase::name);
+    if (one == cases.end() || one->ids_from == "spec") continue;  // known without a tokenizer
+    measures.push_back(verify::measure(checked.spec.kind, key, measured_of(model, *one)));
+  }
+  return measures;
 }
 
 }  // namespace
@@ -90,8 +102,10 @@ DryRun dry_run(const CheckedSpec& checked, const ModelPaths& models) {
   const fs::path folder = std::get<CheckpointFolder>(place).path;
   found.checkpoint = folder;
   found.findings = mismatched_files(folder, experiment->model());
-  const std::string problem = problem_of_cases(experiment->sequences(), folder);
+  std::vector<TokenCase> cases = experiment->sequences();
+  const std::string problem = problem_of_cases(cases, folder);
   if (!problem.empty()) found.findings.push_back(problem);
+  if (problem.empty()) found.measures = measures_of(checked, experiment->model(), cases);
   found.estimate = estimate_of(*experiment, folder);
   return found;
 }
@@ -105,16 +119,18 @@ std::string estimate_text(const Estimate& estimate) {
   return text;
 }
 
-void require_claimable(const CheckedSpec& checked) {
+void require_claimable(CheckedSpec& checked) {
   const std::string file = checked.spec.file.string();
   formats::Findings findings;
   for (const std::string& place : checked.spec.to_be_written) {
     findings.add(file + ": " + place + ": is still to be written: it says " +
                  std::string(verify::kToBeWritten));
   }
-  for (const std::string& finding : dry_run(checked, {}).findings)
-    findings.add(file + ": " + finding);
+  const DryRun found = dry_run(checked, {});
+  for (const std::string& finding : found.findings) findings.add(file + ": " + finding);
   findings.raise();
+  auto& measures = checked.spec.measures;
+  measures.insert(measures.end(), found.measures.begin(), found.measures.end());
 }
 
 }  // namespace octlm::experiments

@@ -24,6 +24,8 @@ struct DryRun {
   // What would make the run an error: a file that is another, a case that is not as the spec says.
   std::vector<std::string> findings;
   std::optional<Estimate> estimate;
+  // Of comparisons whose ids only the tokenizer knows: what they measure (verify/measures.h).
+  std::vector<std::string> measures;
 };
 
 // Hashes the checkpoint's files.
@@ -36,7 +38,8 @@ std::optional<Estimate> estimate_of(const ModelExperiment& experiment,
 std::string estimate_text(const Estimate& estimate);
 
 // What `octlm check` finds in a spec that can be read: places that are still to be written, and the
-// findings of a dry run. A claim with any is not for the ledger: throws formats::FormatError.
-void require_claimable(const CheckedSpec& checked);
+// findings of a dry run. A claim with any is not for the ledger: throws formats::FormatError. Adds to
+// the spec what a dry run knows of its measures.
+void require_claimable(CheckedSpec& checked);
 
 }  // namespace octlm::experiments

@@ -6,6 +6,9 @@
 
 #include "experiments/commands/checked_spec.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/octlm_program.h"
+#include "experiments/kinds/kinds.h"
+#include "verify/report/rendering.h"
 #include "verify/runner.h"
 
 namespace octlm::experiments {
@@ -17,7 +20,13 @@ void add_publish(CommandLine& line) {
   command->add_option("folder", *folder, "the run's folder")->required();
   command->callback([&action = line.action, folder] {
     action = [folder] {
-      const auto published = verify::publish_run(this_project(), *folder);
+      const verify::Project project = this_project();
+      const auto kinds = all_kinds();
+      const auto render = [&](const std::filesystem::path& run, const std::filesystem::path& to) {
+        verify::render_run(run, to, project, octlm_program());
+      };
+      const auto published = verify::publish_run(
+          project, *folder, {.kinds = kinds, .program = octlm_program(), .render = render});
       std::cout << published.folder.string() << ":";
       for (const auto& file : published.files) std::cout << ' ' << file;
       std::cout << "\ncommit it together with " << this_project().ledger_file << '\n';

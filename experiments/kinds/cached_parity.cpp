@@ -58,6 +58,16 @@ class CachedParity final : public ModelExperiment {
     }
     return work;
   }
+  std::vector<nlohmann::json> measured() const override {
+    std::vector<nlohmann::json> measured;
+    for (const Planned& one : plan_) {
+      TokenCase beginning;
+      const auto first = whole_.token_ids.begin();
+      beginning.token_ids.assign(first, first + length(one));
+      measured.push_back(measured_of(model_, beginning));
+    }
+    return measured;
+  }
   const Planned& planned(std::size_t index) const { return plan_[index]; }
   std::int64_t length(const Planned& planned) const { return cases_[planned.length_case].length; }
 

@@ -71,6 +71,9 @@ class LogitParitySession final : public verify::Session {
       : experiment_(experiment), sides_(std::move(sides)) {}
 
   nlohmann::json identity() const override { return sides_.identity(); }
+  nlohmann::json measured(std::size_t index) const override {
+    return measured_of(experiment_.model(), sides_.cases[experiment_.planned(index).token_case]);
+  }
 
   verify::Outcome compare(std::size_t index) override {
     const auto& planned = experiment_.planned(index);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ class ModelExperiment : public verify::Experiment {
   // The reference that computes those sequences' logits; nullptr: there is none to record.
   virtual const ReferencePart* logit_reference() const { return nullptr; }
   virtual Work work() const { return {}; }
+  // Of kinds with sequences: measured_of.
+  std::vector<nlohmann::json> measured() const override;
 
   // Throws std::invalid_argument when the host is no Environment.
   verify::Opened open(const std::string& device, const verify::Host& host) const final;
@@ -46,6 +49,10 @@ class ModelExperiment : public verify::Experiment {
   virtual verify::Opened open_on(const std::string& device,
                                  const Environment& environment) const = 0;
 };
+
+// What a comparison of a sequence measures: the weights by content, where the spec pins them, and the
+// ids, or what they are made from while they are not known.
+nlohmann::json measured_of(const ModelReference& model, const TokenCase& token_case);
 
 // nullptr when the experiment is about something else.
 const ModelExperiment* about_a_model(const verify::Experiment& experiment);

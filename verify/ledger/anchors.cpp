@@ -21,8 +21,8 @@ void add_published(Anchors& anchors, const fs::path& folder) {
       anchors.lines[entry] = {line->value("id", ""),
                               "reports/published/" + folder.filename().string()};
     }
-  } catch (const formats::FormatError&) {
-    // Names nothing; the audit says what is wrong with it.
+  } catch (const std::exception&) {
+    // Names nothing, or nothing more; the audit says what is wrong with it.
   }
 }
 

@@ -1,5 +1,6 @@
 #include "verify/ledger/attempt_log.h"
 
+#include "verify/ledger/history.h"
 #include "verify/ledger/standing.h"
 
 namespace octlm::verify {
@@ -17,8 +18,8 @@ std::string run_name(const std::filesystem::path& folder, const Project& project
 AttemptLog::AttemptLog(std::optional<Project> project) : project_(std::move(project)) {
   if (!project_) return;
   ledger_ = read_ledger(project_->ledger());
-  require_valid(ledger_, project_->ledger().string());
   anchors_ = read_anchors(*project_);
+  require_whole(*project_, ledger_, anchors_);
 }
 
 std::optional<std::string> AttemptLog::ledger_head() const {
@@ -57,6 +58,25 @@ void AttemptLog::ready(const std::string& device, const nlohmann::json& identity
   if (!project_ || engines_sha256(identity).empty()) return;
   append_engines(project_->journal(), trust.attempts[device].intent, identity);
   recount(trust);
+}
+
+void AttemptLog::finished(const Finished& comparison, const Trust& trust) {
+  const auto attempts = trust.attempts.find(comparison.key.device);
+  if (!project_ || attempts == trust.attempts.end() || attempts->second.intent.empty()) return;
+  append_finished(project_->journal(), attempts->second.intent, comparison);
+}
+
+std::set<std::string> AttemptLog::finished_in(const std::filesystem::path& folder) const {
+  std::set<std::string> digests;
+  if (!project_) return digests;
+  const Journal journal = read_journal(project_->journal());
+  require_valid(journal, project_->journal().string());
+  const std::string run = run_name(folder, *project_);
+  for (const Attempt& one : journal.attempts) {
+    if (one.intent.run != run) continue;
+    for (const Finished& comparison : one.finished) digests.insert(comparison.sha256);
+  }
+  return digests;
 }
 
 void AttemptLog::take_up(const Spec& spec, const std::string& device, Trust& trust) {

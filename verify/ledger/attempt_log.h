@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "verify/ledger/anchors.h"
@@ -24,13 +25,18 @@ class AttemptLog {
   std::optional<std::string> ledger_head() const;
   Trust trust(const Spec& spec) const;
 
-  // For the attempts of this run; `code_sha256` as in AttemptKey.
+  // For the attempts of this run.
   void start_run(const std::filesystem::path& folder, const std::string& code_sha256);
 
   // Writes the intent; when an attempt of this run folder stands there, this one resumes it.
   void begin(const Spec& spec, const std::string& device, Trust& trust);
   // What the attempt is with is ready, and known from here on.
   void ready(const std::string& device, const nlohmann::json& identity, Trust& trust);
+  // A comparison is finished; before the record says so.
+  void finished(const Finished& comparison, const Trust& trust);
+  // What the journal has of that run's comparisons, by sha256. Throws LedgerInvalid when the
+  // journal was edited.
+  std::set<std::string> finished_in(const std::filesystem::path& folder) const;
   // Takes up the attempt of this run folder as it stands: nothing more will be measured.
   void take_up(const Spec& spec, const std::string& device, Trust& trust);
   // Counts again: another run may have ended meanwhile.

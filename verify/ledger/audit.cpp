@@ -5,6 +5,7 @@
 #include <set>
 
 #include "formats/json_reader.h"
+#include "verify/ledger/history.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
 
@@ -48,17 +49,16 @@ void audit_spec(const Spec& spec, const Ledger& ledger, std::vector<Finding>& fi
   }
 }
 
-// Was a result of this experiment in the journal before `time`?
-const Attempt* result_before(const Journal& journal, const std::string& experiment,
-                             const std::string& time) {
-  for (const Attempt& one : journal.attempts) {
-    // The ledger's times are whole seconds.
-    if (one.intent.experiment == experiment && one.result && one.result->comparisons > 0 &&
-        one.time.substr(0, 19) < time.substr(0, 19)) {
-      return &one;
-    }
-  }
-  return nullptr;
+// Did the journal have results of what the line claims before the line was written?
+const Attempt* result_before(const Journal& journal, const LedgerLine& line) {
+  Spec spec;
+  spec.id = line.experiment;
+  const auto measures = line.fields.find("measures");
+  if (measures != line.fields.end()) spec.measures = measures->get<std::vector<std::string>>();
+  const Attempt* seen = journal.results_of(spec);
+  // The ledger's times are whole seconds.
+  const bool before = seen != nullptr && seen->time.substr(0, 19) < line.time.substr(0, 19);
+  return before ? seen : nullptr;
 }
 
 void audit_prior_results(const Journal& journal, const Chain& chain,
@@ -68,12 +68,13 @@ void audit_prior_results(const Journal& journal, const Chain& chain,
     const bool loosens = line.entry == "amend" && line.fields["class"] == "loosening";
     if (line.entry != "register" && !loosens) continue;
     if (results_known(std::span(chain).first(i + 1))) continue;
-    const Attempt* seen = result_before(journal, line.experiment, line.time);
+    const Attempt* seen = result_before(journal, line);
     if (seen == nullptr) continue;
     problem(findings, line.experiment,
             line.text() +
                 (loosens ? " loosens the claim after results" : " was registered after results") +
-                " of " + seen->time + " that it does not mention");
+                " of " + seen->time + " (" + seen->intent.experiment +
+                ") that it does not mention");
   }
 }
 
@@ -153,13 +154,6 @@ void audit_journal(const Journal& journal, const Ledger& ledger, std::vector<Fin
 }
 
 void audit_anchors(const Anchors& anchors, const Ledger& ledger, std::vector<Finding>& findings) {
-  for (const auto& [sha256, anchor] : anchors.lines) {
-    if (chain_until(ledger.chain(anchor.experiment), sha256).empty()) {
-      problem(
-          findings, anchor.experiment,
-          anchor.by + " names a line of the ledger that is not there: it was edited or removed");
-    }
-  }
   for (const auto& [experiment, chain] : ledger.chains) {
     const auto anchored = is_anchored(chain, anchors);
     if (anchored.value_or(false)) continue;
@@ -176,12 +170,15 @@ Audit audit(const Project& project, const std::function<Spec(const fs::path&)>& 
   const Ledger ledger = read_ledger(project.ledger());
   const Journal journal = read_journal(project.journal());
   for (const std::string& what : ledger.problems) {
-    problem(made.findings, "experiments/ledger.jsonl", what);
+    problem(made.findings, project.ledger_file, what);
   }
   audit_specs(project, ledger, read, made.findings);
   audit_published(project, ledger, made.findings);
   audit_journal(journal, ledger, made.findings);
-  audit_anchors(read_anchors(project), ledger, made.findings);
+  const Anchors anchors = read_anchors(project);
+  for (const std::string& what : lost_lines(project, ledger, anchors))
+    problem(made.findings, project.ledger_file, what);
+  audit_anchors(anchors, ledger, made.findings);
   std::stable_sort(made.findings.begin(), made.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.problem && !b.problem; });
   made.claims = ledger.chains.size();

@@ -93,7 +93,7 @@ class ReportAudit {
       }
     }
     const auto then = chain_until(ledger_.chain(id), experiment.at("trust").at("entry"));
-    if (then.empty()) return;  // audit_anchors says so
+    if (then.empty()) return;  // lost_lines says so
     if (standing(then, experiment.at("spec_sha256")).label != experiment.at("label")) {
       problem(id + ": its label is not what the ledger said then");
     }

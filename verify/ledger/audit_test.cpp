@@ -77,7 +77,60 @@ TEST_F(Register, RefusesNoneWhenTheJournalKnowsBetter) {
   register_claim(project_, third, {});
   register_claim(project_, second, {.declared = true, .source = "EXP-1"});
   EXPECT_EQ(trust(second).label, "replication");
-  EXPECT_EQ(trust(second).prior_source, "EXP-1; seen in reports/journal.jsonl");
+  EXPECT_THAT(trust(second).prior_source,
+              ::testing::StartsWith("EXP-1; seen in reports/journal.jsonl (EXP-1, run 2"));
+}
+
+// Numbers are known by the comparison: a claim that failed, under another id, with its cases
+// reversed, renamed or more of them, with a path dropped, a device or a text more, or without its
+// empty parameters, would show again what was seen.
+TEST_F(Register, ACopyOfWhatWasSeenIsKnown) {
+  auto base = document("EXP-1");
+  base["subject"]["paths"] = {"full", "half"};
+  base["cases"].push_back({{"name", "poem"}, {"token_ids", {4, 5}}});
+  const Spec first = write(base);
+  run_with(
+      first, [](const ComparisonKey&) { return measured(1.5); }, "c0de", plan_of(first));
+  std::map<std::string, nlohmann::json> copies;
+  const auto copy = [&](const std::string& what) -> nlohmann::json& {
+    nlohmann::json& made = copies[what] = base;
+    made["id"] = "EXP-" + std::to_string(100 + copies.size());
+    return made;
+  };
+  auto& reversed = copy("reversed")["cases"];
+  std::reverse(reversed.begin(), reversed.end());
+  copy("renamed")["cases"][0]["name"] = "tale";
+  copy("path dropped")["subject"]["paths"] = {"half"};
+  copy("case dropped")["cases"].erase(0);
+  copy("device more")["subject"]["devices"] = {"cpu", "cuda"};
+  copy("case more")["cases"].push_back({{"name", "new"}, {"token_ids", {9}}});
+  copy("no parameters").erase("parameters");
+  for (const auto& [what, copied] : copies) {
+    const Spec spec = write(copied);
+    EXPECT_THAT(refusal([&] { register_claim(project_, spec, {}); }),
+                HasSubstr("such results are in reports/journal.jsonl (EXP-1, run "))
+        << what;
+  }
+  auto other = base;
+  other["id"] = "EXP-200";
+  other["cases"].erase(1);
+  other["cases"][0]["token_ids"] = {7};
+  register_claim(project_, write(other), {});
+  EXPECT_EQ(trust(write(other)).label, "confirmatory");
+}
+
+// And where no journal is, by what was published.
+TEST_F(Register, ACopyOfWhatWasPublishedIsKnown) {
+  const Spec spec = registered("EXP-1");
+  TemporaryProject::publish(run_once(spec, 1.5).info.folder);
+  fs::remove(project_.journal());
+  auto copied = document("EXP-2");
+  const nlohmann::json fresh = {{"name", "new"}, {"token_ids", {9}}};
+  copied["cases"].insert(copied["cases"].begin(), fresh);
+  EXPECT_THAT(refusal([&] { register_claim(project_, write(copied), {}); }),
+              HasSubstr("the ledger (EXP-1 has 1 of its 2 comparisons)"));
+  copied["cases"].erase(1);
+  register_claim(project_, write(copied), {});
 }
 
 TEST_F(Register, AnEditedSpecIsUnregisteredUntilItIsAmended) {
@@ -149,7 +202,7 @@ class Published : public testing::TemporaryProject {
     spec_ = registered("EXP-1");
     run_ = run_once(spec_, 0.5).info.folder;
   }
-  fs::path publish() { return publish_run(project_, run_).folder; }
+  fs::path publish() { return TemporaryProject::publish(run_).folder; }
 
   Spec spec_;
   fs::path run_;
@@ -180,7 +233,7 @@ TEST_F(Published, RefusesWhatIsNotInTheLedgerOrTheJournal) {
   const auto refused = [&](const fs::path& folder) {
     const auto before = ledger_lines();
     const std::string what =
-        message_of<std::invalid_argument>([&] { publish_run(project_, folder); });
+        message_of<std::invalid_argument>([&] { TemporaryProject::publish(folder); });
     EXPECT_EQ(ledger_lines(), before);
     EXPECT_FALSE(fs::exists(project_.published() / folder.filename()));
     return what;
@@ -200,11 +253,12 @@ TEST_F(Published, RefusesAnotherVerdictThanTheJournals) {
 
 TEST_F(Published, RefusesTwiceAndUnfinished) {
   publish();
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { publish(); }), HasSubstr("exists already"));
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { publish(); }),
+              HasSubstr("published already"));
   const fs::path killed = project_.reports() / "killed";
   fs::create_directory(killed);
   write_lines(killed / "results.jsonl", {lines(run_ / "results.jsonl").front()});
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { publish_run(project_, killed); }),
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { TemporaryProject::publish(killed); }),
               HasSubstr("did not end"));
 }
 
@@ -230,17 +284,22 @@ class FileSizeLimit {
 };
 
 TEST_F(Published, IsTakenBackWhenTheLedgerCannotBeWritten) {
-  for (const char* rendering : {"summary.md", "junit.xml", "report.html"}) {
-    fs::remove(run_ / rendering);
-  }
   for (int i = 2; i < 8; ++i)
     registered("EXP-" + std::to_string(i), {.declared = true, .source = "EXP-1"});
   const auto size = fs::file_size(project_.ledger());
   ASSERT_GT(size, fs::file_size(run_ / "results.jsonl")) << "only the ledger meets the limit";
   std::string what;
   {
+    const Program program = testing::language_program();
+    const auto render = [](const fs::path&, const fs::path& to) {
+      for (const std::string name : kArtefacts) {
+        if (name != "results.jsonl") std::ofstream(to / name) << "small";
+      }
+    };
     const FileSizeLimit limit(size + 100);
-    what = message_of<std::runtime_error>([&] { publish(); });
+    what = message_of<std::runtime_error>([&] {
+      publish_run(project_, run_, {.kinds = kinds_, .program = program, .render = render});
+    });
   }
   EXPECT_THAT(what, HasSubstr("ledger.jsonl: cannot be written"));
   EXPECT_EQ(fs::file_size(project_.ledger()), size);
@@ -257,6 +316,107 @@ TEST_F(Published, LeavesNothingWhenACopyDoesNotFit) {
   EXPECT_THAT(what, HasSubstr("results.jsonl"));
   EXPECT_EQ(ledger_lines(), before);
   EXPECT_TRUE(fs::is_empty(project_.published())) << "a partial copy was left";
+}
+
+// What lies beside results.jsonl is ignored: the pages are made anew.
+TEST_F(Published, MakesItsOwnPages) {
+  std::ofstream(run_ / "report.html") << "<p>all is well";
+  std::ofstream(run_ / "summary.md") << "all is well";
+  fs::remove(run_ / "junit.xml");
+  const fs::path folder = publish();
+  EXPECT_THAT(testing::text_of(folder / "report.html"), HasSubstr("EXP-1"));
+  EXPECT_THAT(testing::text_of(folder / "summary.md"), Not(HasSubstr("all is well")));
+  EXPECT_TRUE(fs::exists(folder / "junit.xml"));
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+// Whoever was killed between the copy and the ledger's line left a folder that nobody names.
+TEST_F(Published, GoesOnWhereAKilledOneStopped) {
+  const fs::path to = project_.published() / run_.filename();
+  fs::create_directories(to);
+  fs::copy_file(run_ / "results.jsonl", to / "results.jsonl");
+  std::ofstream(to / "report.html") << "half of a pa";
+  fs::create_directories(project_.published() / ("." + run_.filename().string() + ".partial"));
+  EXPECT_EQ(publish(), to);
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(Published, LeavesAFolderOfAnother) {
+  const fs::path to = project_.published() / run_.filename();
+  fs::create_directories(to);
+  std::ofstream(to / "results.jsonl") << "mine";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { publish(); }), HasSubstr("move it away"));
+  EXPECT_EQ(testing::text_of(to / "results.jsonl"), "mine");
+}
+
+// What a hand can do to a results.jsonl, each of which publishes nothing.
+TEST_F(Published, RefusesWhatTheJournalDoesNotHave) {
+  const auto original = lines(run_ / "results.jsonl");
+  const auto at = [&](const std::string& type) {
+    return std::ranges::find_if(original,
+                                [&](const std::string& line) {
+                                  return line.starts_with("{\"type\":\"" + type + "\"");
+                                }) -
+           original.begin();
+  };
+  const auto with = [&](const std::string& type, const std::string& what, const std::string& by) {
+    auto all = original;
+    std::string& line = all[static_cast<std::size_t>(at(type))];
+    const std::size_t found = line.find(what);
+    EXPECT_NE(found, std::string::npos) << what;
+    line.replace(found, what.size(), by);
+    return all;
+  };
+  const auto twice = [&](const std::string& type) {
+    auto all = original;
+    all.insert(all.begin() + at(type), original[static_cast<std::size_t>(at(type))]);
+    return all;
+  };
+  auto without = original;
+  without.erase(without.begin() + at("comparison"));
+  const std::vector<std::pair<std::string, std::vector<std::string>>> forged = {
+      {"is not what the journal has of this run",
+       with("comparison", "\"max_abs_error@1\":0.5", "\"max_abs_error@1\":0.4")},
+      {"a second line of", twice("comparison")},
+      {"a second line of EXP-1", twice("experiment")},
+      {"several summary lines", twice("summary")},
+      {"several run lines", twice("run")},
+      {"the journal has a comparison of this run that is not there", without},
+      {"its verdict is not what follows",
+       with("experiment", "\"verdict\":\"pass\"", "\"verdict\":\"fail\"")},
+      {"its criteria is not what follows",
+       with("experiment", "\"at_most\":1.0", "\"at_most\":9.0")},
+      {"its label", with("experiment", "\"label\":\"confirmatory\"", "\"label\":\"replication\"")},
+      {"not count", with("summary", "\"pass\":1", "\"pass\":7")},
+      {"engines", with("started", "\"identity\":{}", "\"identity\":{\"subject\":{}}")},
+  };
+  const auto before = ledger_lines();
+  for (const auto& [why, all] : forged) {
+    write_lines(run_ / "results.jsonl", all);
+    const std::string what = message_of<std::invalid_argument>([&] { publish(); });
+    EXPECT_THAT(what, HasSubstr(why == "its label" ? " by the ledger" : why));
+    EXPECT_THAT(what, Not(HasSubstr("\n")));
+    EXPECT_EQ(ledger_lines(), before) << why;
+    EXPECT_FALSE(fs::exists(project_.published() / run_.filename())) << why;
+  }
+  write_lines(run_ / "results.jsonl", original);
+  publish();
+}
+
+TEST_F(Published, RefusesACopiedFolder) {
+  const fs::path copied = project_.reports() / "copy";
+  fs::copy(run_, copied);
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { TemporaryProject::publish(copied); }),
+              HasSubstr("and the folder is called copy"));
+  publish();
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { TemporaryProject::publish(copied); }),
+              HasSubstr("published already"));
+}
+
+TEST_F(Published, RefusesADamagedJournal) {
+  run_once(spec_, 0.5);  // lines that follow the edited one
+  replace(project_.journal(), "\"comparisons\":1", "\"comparisons\":2");
+  EXPECT_THAT(message_of<LedgerInvalid>([&] { publish(); }), HasSubstr("the journal is damaged"));
 }
 
 using Tampering = Published;
@@ -319,7 +479,7 @@ TEST_F(Tampering, APromptFileEdited) {
   std::ofstream(project_.root / "prompt.json") << "What is two and two?";
   auto with_prompt = document("EXP-2");
   with_prompt["cases"].push_back({{"name", "chat"}, {"chat", "prompt.json"}});
-  register_claim(project_, write(with_prompt), {});
+  register_claim(project_, write(with_prompt), {.declared = true, .source = "EXP-1"});
   EXPECT_THAT(problems(), IsEmpty());
   std::ofstream(project_.root / "prompt.json") << "What is one and one?";
   EXPECT_THAT(problems(),
@@ -364,12 +524,14 @@ TEST_F(Tampering, AReportThatWasNeverPublished) {
 
 TEST_F(Tampering, AResultWithoutIntent) {
   auto all = lines(project_.journal());
+  write_lines(project_.journal(), {all.back()});
+  EXPECT_THAT(problems(), Contains(HasSubstr("a result without intent")));
   write_lines(project_.journal(), {all[1]});
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("a result without intent")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("a comparison without intent")));
   write_lines(project_.journal(), all);
   EXPECT_THAT(problems(), IsEmpty());
-  replace(project_.journal(), "\"device\":\"cpu\"", "\"device\":\"CPU\"");
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("a result without intent"))) << "an intent edited";
+  replace(project_.journal(), "\"EXP-1\"", "\"EXP-l\"");
+  EXPECT_THAT(problems(), Contains(HasSubstr("a result without intent"))) << "an intent edited";
 }
 
 TEST_F(Tampering, APublishedResultWithoutIntent) {
@@ -390,9 +552,10 @@ TEST_F(Tampering, ALooseningAfterResults) {
   std::ofstream(project_.journal()) << journal;
   // As if the results were a day older than the amendment: intents are found by their bytes.
   auto all = lines(project_.journal());
-  auto intent = nlohmann::json::parse(all[0]);
-  auto result = nlohmann::json::parse(all[1]);
+  auto intent = nlohmann::json::parse(all.front());
+  auto result = nlohmann::json::parse(all.back());
   intent["time"] = "2020-01-01T00:00:00.000000Z";
+  for (auto* line : {&intent, &result}) line->erase("prev");  // an old journal
   result["intent"] = formats::sha256(intent.dump());
   write_lines(project_.journal(), {intent.dump(), result.dump()});
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("was registered after results"),
@@ -409,11 +572,11 @@ TEST_F(Tampering, APassAfterAFailWithEqualCode) {
 }
 
 TEST_F(Tampering, APassPublishedAfterAFailWithEqualCode) {
-  publish_run(project_, run_once(spec_, 1.5, "new code").info.folder);
+  TemporaryProject::publish(run_once(spec_, 1.5, "new code").info.folder);
   EXPECT_THAT(problems(), IsEmpty()) << "a fail may be published";
   // The same code on another machine, whose journal does not know.
   fs::rename(project_.journal(), project_.root / "elsewhere");
-  publish_run(project_, run_once(spec_, 0.5, "new code").info.folder);
+  TemporaryProject::publish(run_once(spec_, 0.5, "new code").info.folder);
   EXPECT_THAT(problems(), Contains(HasSubstr("publishes a pass on cpu after a fail")));
 }
 
@@ -456,6 +619,33 @@ TEST_F(Tagged, ATagAnchorsTheLinesItHas) {
   write_ledger({});
   EXPECT_THAT(problems(),
               Contains(HasSubstr("tag v1 names a line of the ledger that is not there")));
+}
+
+// What was committed stays: a failing claim cannot be taken out at the end, nor a whole chain, and a
+// run sees it as an audit does.
+TEST_F(Tagged, WhatWasCommittedIsMissed) {
+  registered("EXP-2", {.declared = true, .source = "EXP-1"});
+  const auto whole = ledger_lines();
+  git("init -q");
+  git("add experiments");
+  git("commit -q -m x");
+  EXPECT_THAT(problems(), IsEmpty());
+  write_ledger({whole[0]});
+  fs::remove(file_of("EXP-2"));
+  EXPECT_THAT(problems(),
+              ElementsAre(HasSubstr("EXP-2: a line that was committed to the ledger was "
+                                    "edited or removed")));
+  const auto refused = HasSubstr("the ledger is invalid: EXP-2: a line that was committed");
+  EXPECT_THAT(message_of<LedgerInvalid>([&] { run_once(spec_, 0.5); }), refused);
+  EXPECT_THAT(message_of<LedgerInvalid>([&] { publish(); }), refused);
+  EXPECT_THAT(message_of<LedgerInvalid>([&] { withdraw_claim(project_, "EXP-1", "x"); }), refused);
+  git("add -A");
+  git("commit -q -m gone");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("EXP-2: a line that was committed")))
+      << "the history has it";
+  write_ledger(whole);
+  registered("EXP-3", {.declared = true, .source = "EXP-1"});
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("EXP-2: is registered, and its file is gone")));
 }
 
 }  // namespace

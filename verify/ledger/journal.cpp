@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "formats/json_reader.h"
 #include "formats/sha256.h"
+#include "verify/ledger/ledger.h"
 #include "verify/ledger/locked_append.h"
 #include "verify/provenance.h"
 
@@ -30,51 +33,21 @@ Attempt read_intent(const nlohmann::json& line, std::string_view text) {
                      .entry = text_at(line, "entry"),
                      .resumes = text_at(line, "resumes")},
           .engines = {},
+          .finished = {},
           .result = {}};
 }
 
-Attempt* attempt_of(Journal& journal, const nlohmann::json& line) {
-  const std::string intent = text_at(line, "intent");
-  const auto found = std::find_if(journal.attempts.begin(), journal.attempts.end(),
-                                  [&](const Attempt& one) { return one.sha256 == intent; });
-  return found == journal.attempts.end() ? nullptr : &*found;
-}
-
-void take_engines(Journal& journal, const nlohmann::json& line, std::int64_t number) {
-  Attempt* attempt = attempt_of(journal, line);
-  if (attempt == nullptr || !attempt->intent.key.engines_sha256.empty()) {
-    journal.problems.push_back(
-        "line " + std::to_string(number) +
-        (attempt == nullptr ? ": engines without intent" : ": other engines of one intent"));
-    return;
-  }
-  const auto identity = line.find("identity");
-  if (identity == line.end()) return;
-  attempt->intent.key.engines_sha256 = engines_sha256(*identity);
-  attempt->engines = engines_text(*identity);
-}
-
-void take_result(Journal& journal, const nlohmann::json& line, std::int64_t number) {
-  const std::string where = "line " + std::to_string(number);
-  Attempt* attempt = attempt_of(journal, line);
-  if (attempt == nullptr) {
-    journal.problems.push_back(where + ": a result without intent: no line before it has sha256 " +
-                               text_at(line, "intent"));
-  } else if (attempt->result) {
-    journal.problems.push_back(where + ": a second result of one intent (" +
-                               attempt->intent.experiment + ")");
-  } else {
-    const auto comparisons = line.find("comparisons");
-    const bool counted = comparisons != line.end() && comparisons->is_number_integer();
-    attempt->result = {text_at(line, "verdict"), counted ? comparisons->get<std::int64_t>() : 0};
-  }
-}
-
-// A line that a kill cut off is ended first, so that ours starts a new one.
-void append(const std::filesystem::path& journal, const std::string& line) {
-  locked_append(journal, [&](std::string_view text) {
-    return (text.empty() || text.back() == '\n' ? "" : "\n") + line + "\n";
+// Appends a line that names the one before it. A line that a kill cut off is ended first, so that
+// ours starts a new one. Returns what was appended.
+std::string append(const std::filesystem::path& journal, nlohmann::json line) {
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  std::string text;
+  locked_append_after(journal, [&](const FileEnd& end) {
+    line["prev"] = end.last_line.empty() ? kFirstPrev : formats::sha256(end.last_line);
+    text = line.dump(-1, ' ', false, kReplace);
+    return (end.torn ? "\n" : "") + text + "\n";
   });
+  return text;
 }
 
 bool has_failed(const Attempt& attempt) {
@@ -94,16 +67,117 @@ std::string side_text(const nlohmann::json& side) {
   return text + (text_at(side, "source") == "recorded" ? " (recorded)" : "");
 }
 
+std::vector<std::string> texts_at(const nlohmann::json& line, const char* key) {
+  std::vector<std::string> texts;
+  const auto list = line.find(key);
+  if (list == line.end() || !list->is_array()) return texts;
+  for (const nlohmann::json& one : *list) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+  }
+  return texts;
+}
+
+bool has_numbers(const Attempt& attempt) {
+  const bool measured = std::ranges::any_of(
+      attempt.finished, [](const Finished& one) { return !one.measures.empty(); });
+  return measured || (attempt.result && attempt.result->comparisons > 0);
+}
+
+bool measured_any(const Attempt& attempt, const std::set<std::string>& measures) {
+  return std::ranges::any_of(attempt.finished, [&](const Finished& one) {
+    return std::ranges::any_of(one.measures,
+                               [&](const std::string& each) { return measures.contains(each); });
+  });
+}
+
+// Reads line by line; a line that a kill cut off is left out.
+class Reading {
+ public:
+  Journal journal;
+
+  void take(std::string_view text, std::int64_t number) {
+    const auto line = formats::parse_or_discard(text);
+    const std::string type = line.is_object() ? text_at(line, "type") : "";
+    number_ = number;
+    if (type == "intent") {
+      places_[formats::sha256(text)] = journal.attempts.size();
+      journal.attempts.push_back(read_intent(line, text));
+    } else if (type == "engines") {
+      take_engines(line);
+    } else if (type == "comparison") {
+      take_finished(line);
+    } else if (type == "result") {
+      take_result(line);
+    } else {
+      ++journal.torn_lines;
+      return;
+    }
+    check_link(line);
+    last_ = text;
+  }
+
+ private:
+  void problem(const std::string& what) {
+    journal.problems.push_back("line " + std::to_string(number_) + ": " + what);
+  }
+
+  // Journals from before the chain began go on as one.
+  void check_link(const nlohmann::json& line) {
+    const std::string prev = text_at(line, "prev");
+    if (prev.empty() && !chained_) return;
+    chained_ = true;
+    if (prev == (last_.empty() ? kFirstPrev : formats::sha256(last_))) return;
+    problem("does not follow the line before it: one was edited, removed, inserted or moved");
+  }
+
+  Attempt* attempt_of(const nlohmann::json& line) {
+    const auto place = places_.find(text_at(line, "intent"));
+    return place == places_.end() ? nullptr : &journal.attempts[place->second];
+  }
+
+  void take_engines(const nlohmann::json& line) {
+    Attempt* attempt = attempt_of(line);
+    if (attempt == nullptr) return problem("engines without intent");
+    if (!attempt->intent.key.engines_sha256.empty()) return problem("other engines of one intent");
+    const auto identity = line.find("identity");
+    if (identity == line.end()) return;
+    attempt->intent.key.engines_sha256 = engines_sha256(*identity);
+    attempt->engines = engines_text(*identity);
+  }
+
+  void take_finished(const nlohmann::json& line) {
+    Attempt* attempt = attempt_of(line);
+    if (attempt == nullptr) return problem("a comparison without intent");
+    attempt->finished.push_back({.key = {text_at(line, "case"), text_at(line, "path"),
+                                         text_at(line, "device"), text_at(line, "dtype")},
+                                 .sha256 = text_at(line, "sha256"),
+                                 .measures = texts_at(line, "measures")});
+  }
+
+  void take_result(const nlohmann::json& line) {
+    Attempt* attempt = attempt_of(line);
+    if (attempt == nullptr) {
+      return problem("a result without intent: no line before it has sha256 " +
+                     text_at(line, "intent"));
+    }
+    if (attempt->result)
+      return problem("a second result of one intent (" + attempt->intent.experiment + ")");
+    const auto comparisons = line.find("comparisons");
+    const bool counted = comparisons != line.end() && comparisons->is_number_integer();
+    attempt->result = {text_at(line, "verdict"), counted ? comparisons->get<std::int64_t>() : 0};
+  }
+
+  std::unordered_map<std::string, std::size_t> places_;  // of attempts, by the intent's sha256
+  std::string_view last_;                                // the last line that was whole
+  std::int64_t number_ = 0;
+  bool chained_ = false;
+};
+
 bool compared_nothing(const Attempt& attempt) {
   return attempt.result && attempt.result->verdict == "not_run" && attempt.result->comparisons == 0;
 }
 
 }  // namespace
-
-std::string attempt_code(const std::string& code_sha256, const std::string& subject_sha256) {
-  if (subject_sha256.empty()) return code_sha256;
-  return formats::sha256(code_sha256 + "\n" + subject_sha256 + "\n");
-}
 
 bool same_thing(const AttemptKey& a, const AttemptKey& b) {
   const bool engines =
@@ -146,14 +220,17 @@ const Attempt* Journal::last(const std::string& run, const std::string& experime
   return found == attempts.rend() ? nullptr : &*found;
 }
 
-bool Journal::results_exist(const std::string& experiment,
-                            const std::string& measurement_sha256) const {
-  return std::any_of(attempts.begin(), attempts.end(), [&](const Attempt& one) {
-    const bool same =
-        one.intent.experiment == experiment ||
-        (!measurement_sha256.empty() && one.intent.measurement_sha256 == measurement_sha256);
-    return same && one.result && one.result->comparisons > 0;
-  });
+const Attempt* Journal::results_of(const Spec& spec) const {
+  const std::set<std::string> measures(spec.measures.begin(), spec.measures.end());
+  const auto same = [&](const Attempt& one) {
+    const Intent& intent = one.intent;
+    const bool whole =
+        intent.experiment == spec.id ||
+        (!spec.measurement_sha256.empty() && intent.measurement_sha256 == spec.measurement_sha256);
+    return (whole && has_numbers(one)) || measured_any(one, measures);
+  };
+  const auto found = std::ranges::find_if(attempts, same);
+  return found == attempts.end() ? nullptr : &*found;
 }
 
 const Attempt* Journal::failed_before(const Attempt& attempt) const {
@@ -182,25 +259,14 @@ Trust::Attempts Journal::count(const AttemptKey& key, const std::string& intent)
 }
 
 Journal parse_journal(std::string_view text) {
-  Journal journal;
+  Reading reading;
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view one = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (one.empty()) continue;
-    const auto line = formats::parse_or_discard(one);
-    const std::string type = line.is_object() ? text_at(line, "type") : "";
-    if (type == "intent") {
-      journal.attempts.push_back(read_intent(line, one));
-    } else if (type == "engines") {
-      take_engines(journal, line, number);
-    } else if (type == "result") {
-      take_result(journal, line, number);
-    } else {
-      ++journal.torn_lines;
-    }
+    if (!one.empty()) reading.take(one, number);
   }
-  return journal;
+  return std::move(reading.journal);
 }
 
 Journal read_journal(const std::filesystem::path& file) {
@@ -209,43 +275,55 @@ Journal read_journal(const std::filesystem::path& file) {
   return parse_journal(formats::read_file(file));
 }
 
+void require_valid(const Journal& journal, const std::string& name) {
+  if (journal.problems.empty()) return;
+  throw LedgerInvalid(name + ": the journal is damaged: " + journal.problems.front() +
+                      "; an audit lists everything");
+}
+
 std::string append_intent(const std::filesystem::path& journal, const Intent& intent) {
-  const nlohmann::json line = {{"type", "intent"},
-                               {"time", utc_now_precise()},
-                               {"process", ::getpid()},
-                               {"run", intent.run},
-                               {"experiment", intent.experiment},
-                               {"device", intent.key.device},
-                               {"spec_sha256", intent.key.spec_sha256},
-                               {"measures", intent.measurement_sha256},
-                               {"code_sha256", intent.key.code_sha256},
-                               {"label", intent.label},
-                               {"entry", intent.entry},
-                               {"resumes", intent.resumes}};
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  const std::string text = line.dump(-1, ' ', false, kReplace);
-  append(journal, text);
-  return formats::sha256(text);
+  return formats::sha256(append(journal, {{"type", "intent"},
+                                          {"time", utc_now_precise()},
+                                          {"process", ::getpid()},
+                                          {"run", intent.run},
+                                          {"experiment", intent.experiment},
+                                          {"device", intent.key.device},
+                                          {"spec_sha256", intent.key.spec_sha256},
+                                          {"measures", intent.measurement_sha256},
+                                          {"code_sha256", intent.key.code_sha256},
+                                          {"label", intent.label},
+                                          {"entry", intent.entry},
+                                          {"resumes", intent.resumes}}));
 }
 
 void append_engines(const std::filesystem::path& journal, const std::string& intent_sha256,
                     const nlohmann::json& identity) {
-  const nlohmann::json line = {{"type", "engines"},
-                               {"time", utc_now_precise()},
-                               {"intent", intent_sha256},
-                               {"identity", identity}};
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  append(journal, line.dump(-1, ' ', false, kReplace));
+  append(journal, {{"type", "engines"},
+                   {"time", utc_now_precise()},
+                   {"intent", intent_sha256},
+                   {"identity", identity}});
+}
+
+void append_finished(const std::filesystem::path& journal, const std::string& intent_sha256,
+                     const Finished& finished) {
+  append(journal, {{"type", "comparison"},
+                   {"time", utc_now_precise()},
+                   {"intent", intent_sha256},
+                   {"case", finished.key.case_name},
+                   {"path", finished.key.path},
+                   {"device", finished.key.device},
+                   {"dtype", finished.key.dtype},
+                   {"sha256", finished.sha256},
+                   {"measures", finished.measures}});
 }
 
 void append_result(const std::filesystem::path& journal, const std::string& intent_sha256,
                    const AttemptResult& result) {
-  const nlohmann::json line = {{"type", "result"},
-                               {"time", utc_now_precise()},
-                               {"intent", intent_sha256},
-                               {"verdict", result.verdict},
-                               {"comparisons", result.comparisons}};
-  append(journal, line.dump());
+  append(journal, {{"type", "result"},
+                   {"time", utc_now_precise()},
+                   {"intent", intent_sha256},
+                   {"verdict", result.verdict},
+                   {"comparisons", result.comparisons}});
 }
 
 }  // namespace octlm::verify

@@ -44,7 +44,15 @@ void read_spec_shape(const formats::Reader& spec) {
   });
 }
 
+// Absent in lines from before they were kept.
+void read_measures(formats::ObjectReader& members) {
+  const auto measures = members.optional("measures");
+  if (!measures) return;
+  for (const formats::Reader& one : measures->array()) one.non_empty_string();
+}
+
 void read_claim(formats::ObjectReader& members) {
+  read_measures(members);
   members.required("spec_sha256").non_empty_string();
   read_spec_shape(members.required("spec"));
   read_digests(members.required("files"));
@@ -67,6 +75,7 @@ void read_publication(formats::ObjectReader& members) {
   members.required("label").non_empty_string();
   for (const char* key : {"devices", "intents"}) read_digests(members.required(key));
   if (const auto engines = members.optional("engines")) read_digests(*engines);
+  read_measures(members);
   for (const char* key : {"spec_sha256", "code_sha256", "entry_sha256"}) {
     members.required(key).non_empty_string();
   }

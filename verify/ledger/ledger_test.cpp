@@ -13,6 +13,7 @@
 namespace octlm::verify {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -245,6 +246,12 @@ class JournalFile : public ::testing::Test {
     return intent;
   }
   Journal journal() const { return read_journal(file_); }
+  bool results_exist(const std::string& experiment, const std::string& measurement) const {
+    Spec spec;
+    spec.id = experiment;
+    spec.measurement_sha256 = measurement;
+    return journal().results_of(spec) != nullptr;
+  }
   std::string count(const std::string& intent) const {
     const auto counted = journal().count({"spec", "code", "cpu"}, intent);
     return std::to_string(counted.attempt) + " " + std::to_string(counted.failed) + " " +
@@ -340,14 +347,81 @@ TEST_F(JournalFile, FindsEnginesWithoutIntentAndOthersOfOne) {
   EXPECT_THAT(journal().attempts[0].engines, HasSubstr("x ["));
 }
 
+// Numbers are known by what was measured, under whatever id, as soon as they are finished.
+TEST_F(JournalFile, KnowsResultsByWhatTheyMeasure) {
+  const std::string intent = begin();
+  append_finished(file_, intent, {{"story", "full", "cpu", "float32"}, "digest", {"m1", "m2"}});
+  append_finished(file_, intent, {{"other", "full", "cpu", "float32"}, "digest", {}});
+  Spec spec;
+  spec.id = "EXP-9";
+  for (const auto& [measures, known] :
+       {std::pair<std::vector<std::string>, bool>{{"m3", "m2"}, true},
+        {{"m3"}, false},
+        {{}, false}}) {
+    spec.measures = measures;
+    EXPECT_EQ(journal().results_of(spec) != nullptr, known);
+  }
+}
+
+// Whoever edits a line, takes one out or moves one, breaks the chain; a kill does not.
+TEST_F(JournalFile, IsAChain) {
+  attempt("pass");
+  attempt("fail");
+  attempt("pass");
+  ASSERT_THAT(journal().problems, IsEmpty());
+  std::vector<std::string> lines;
+  std::ifstream stream(file_);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 6U);
+  const auto problems_of = [&](std::vector<std::string> changed) {
+    std::string text;
+    for (const std::string& line : changed) text += line + "\n";
+    return parse_journal(text).problems;
+  };
+  const auto broken = HasSubstr("does not follow the line before it");
+  auto edited = lines;
+  edited[3].replace(edited[3].find("fail"), 4, "pass");
+  EXPECT_THAT(problems_of(edited), Contains(broken));
+  auto removed = lines;
+  removed.erase(removed.begin() + 2, removed.begin() + 4);
+  EXPECT_THAT(problems_of(removed), Contains(broken));
+  auto moved = lines;
+  std::swap(moved[1], moved[5]);
+  EXPECT_THAT(problems_of(moved), Contains(broken));
+  auto begun = lines;
+  begun.erase(begun.begin());
+  EXPECT_THAT(problems_of(begun), Contains(broken)) << "the first line is gone";
+  auto unchained = lines;
+  unchained[4].replace(unchained[4].find("\"prev\""), 6, "\"perv\"");
+  EXPECT_THAT(problems_of(unchained), Contains(broken));
+  EXPECT_THROW(require_valid(parse_journal(edited[3] + "\n"), "journal"), LedgerInvalid);
+}
+
+// A journal that was begun before lines named each other goes on as a chain.
+TEST_F(JournalFile, AnOldOneGoesOn) {
+  std::filesystem::create_directories(file_.parent_path());
+  std::ofstream(file_) << R"({"type":"intent","experiment":"EXP-1","device":"cpu"})" << '\n';
+  attempt("pass");
+  EXPECT_THAT(journal().problems, IsEmpty());
+  EXPECT_EQ(journal().attempts.size(), 2U);
+}
+
+// Longer lines than are read at once.
+TEST_F(JournalFile, ALongLineIsFollowedToo) {
+  const std::string intent = begin();
+  append_engines(file_, intent, {{"subject", {{"engine", std::string(100'000, 'x')}}}});
+  append_result(file_, intent, {"pass", 1});
+  EXPECT_THAT(journal().problems, IsEmpty());
+}
+
 TEST_F(JournalFile, KnowsWhoseResultsExist) {
   begin();
-  EXPECT_FALSE(journal().results_exist("EXP-1", "these"));
+  EXPECT_FALSE(results_exist("EXP-1", "these"));
   attempt("pass");
-  EXPECT_TRUE(journal().results_exist("EXP-1", "others"));
-  EXPECT_TRUE(journal().results_exist("EXP-2", "these"));
-  EXPECT_FALSE(journal().results_exist("EXP-2", "others"));
-  EXPECT_FALSE(journal().results_exist("EXP-2", ""));
+  EXPECT_TRUE(results_exist("EXP-1", "others"));
+  EXPECT_TRUE(results_exist("EXP-2", "these"));
+  EXPECT_FALSE(results_exist("EXP-2", "others"));
+  EXPECT_FALSE(results_exist("EXP-2", ""));
 }
 
 TEST_F(JournalFile, HostileLinesAreLeftOut) {

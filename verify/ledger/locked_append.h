@@ -15,4 +15,14 @@ namespace octlm::verify {
 void locked_append(const std::filesystem::path& file,
                    const std::function<std::string(std::string_view text)>& lines);
 
+// What stands at the end of a file.
+struct FileEnd {
+  std::string last_line;  // the last that ends, without its line feed; "" when there is none
+  bool torn = false;      // after it stands a piece of a line
+};
+
+// The same for a file of which only the end matters, be it as long as it may.
+void locked_append_after(const std::filesystem::path& file,
+                         const std::function<std::string(const FileEnd& end)>& lines);
+
 }  // namespace octlm::verify

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <stdexcept>
 
 #include "formats/sha256.h"
+#include "verify/ledger/anchors.h"
+#include "verify/ledger/history.h"
 #include "verify/ledger/journal.h"
 #include "verify/ledger/locked_append.h"
 #include "verify/ledger/standing.h"
@@ -18,6 +21,7 @@ namespace {
 void append_entry(const Project& project, const std::string& experiment, const std::string& entry,
                   const std::function<nlohmann::json(const Ledger&, const Chain&)>& fields) {
   const std::string commit = checkout_state(project.root).commit;
+  require_whole(project, read_ledger(project.ledger()), read_anchors(project));
   locked_append(project.ledger(), [&](std::string_view text) {
     const Ledger ledger = parse_ledger(text);
     require_valid(ledger, project.ledger().string());
@@ -36,7 +40,8 @@ nlohmann::json claim_fields(const Spec& spec) {
   return {{"spec_sha256", spec.sha256},
           {"spec", spec.raw},
           {"files", spec.file_sha256},
-          {"metrics", metrics}};
+          {"metrics", metrics},
+          {"measures", spec.measures}};
 }
 
 std::string measurement_of(const LedgerLine& claim) {
@@ -46,17 +51,51 @@ std::string measurement_of(const LedgerLine& claim) {
   return formats::sha256(measurement_input(spec, claim.fields["files"]));
 }
 
-// Where this program can see results of the spec's measurement; "" when nowhere.
+std::set<std::string> measures_in(const nlohmann::json& fields) {
+  const auto measures = fields.find("measures");
+  return measures == fields.end() ? std::set<std::string>()
+                                  : measures->get<std::set<std::string>>();
+}
+
+// Of which comparisons the chain says that results are known.
+std::set<std::string> known_measures(const Chain& chain) {
+  std::set<std::string> known;
+  for (const LedgerLine& line : chain) {
+    if (shows_results(line)) known.merge(measures_in(line.fields));
+  }
+  return known;
+}
+
+// "2 of its 40 comparisons"; "" when none is among `known`.
+std::string share_text(const Spec& spec, const std::set<std::string>& known) {
+  const auto seen = std::ranges::count_if(
+      spec.measures, [&](const std::string& one) { return known.contains(one); });
+  if (seen == 0) return "";
+  return std::to_string(seen) + " of its " + std::to_string(spec.measures.size()) + " comparisons";
+}
+
+std::string seen_in_chain(const std::string& experiment, const Chain& chain, const Spec& spec) {
+  const LedgerLine* claim = claim_of(chain);
+  if (claim == nullptr || !results_known(chain)) return "";
+  if (experiment == spec.id || measurement_of(*claim) == spec.measurement_sha256)
+    return "the ledger (" + experiment + ")";
+  const std::string share = share_text(spec, known_measures(chain));
+  return share.empty() ? "" : "the ledger (" + experiment + " has " + share + ")";
+}
+
+std::string seen_in_journal(const Journal& journal, const Spec& spec) {
+  const Attempt* attempt = journal.results_of(spec);
+  if (attempt == nullptr) return "";
+  const Intent& intent = attempt->intent;
+  return "reports/journal.jsonl (" + intent.experiment + ", run " + intent.run + ")";
+}
+
+// Where this program can see results of what the spec measures; "" when nowhere.
 std::string results_seen(const Project& project, const Ledger& ledger, const Spec& spec) {
   for (const auto& [experiment, chain] : ledger.chains) {
-    const LedgerLine* claim = claim_of(chain);
-    if (claim == nullptr || !results_known(chain)) continue;
-    if (experiment == spec.id || measurement_of(*claim) == spec.measurement_sha256) {
-      return "the ledger (" + experiment + ")";
-    }
+    if (std::string seen = seen_in_chain(experiment, chain, spec); !seen.empty()) return seen;
   }
-  const bool ran = read_journal(project.journal()).results_exist(spec.id, spec.measurement_sha256);
-  return ran ? "reports/journal.jsonl" : "";
+  return seen_in_journal(read_journal(project.journal()), spec);
 }
 
 void require_open(const Chain& chain, const std::string& experiment) {

@@ -8,11 +8,6 @@ bool prior_results(const LedgerLine& line) {
   return prior["computed"].get<bool>() || prior["declared"].get<bool>();
 }
 
-bool shows_results(const LedgerLine& line) {
-  if (line.entry == "publish") return true;
-  return line.entry != "withdraw" && prior_results(line);
-}
-
 void take_registration(Trust& trust, const LedgerLine& line) {
   trust.registered_time = line.time;
   trust.registered_commit = line.fields["commit"];
@@ -21,6 +16,11 @@ void take_registration(Trust& trust, const LedgerLine& line) {
 }
 
 }  // namespace
+
+bool shows_results(const LedgerLine& line) {
+  if (line.entry == "publish") return true;
+  return line.entry != "withdraw" && prior_results(line);
+}
 
 const LedgerLine* claim_of(std::span<const LedgerLine> chain) {
   const LedgerLine* claim = nullptr;

@@ -22,6 +22,9 @@ Trust standing(std::span<const LedgerLine> chain, const std::string& spec_sha256
 // The last register or amend line; nullptr in an empty chain.
 const LedgerLine* claim_of(std::span<const LedgerLine> chain);
 
+// Does the line say that results were known, or make some so?
+bool shows_results(const LedgerLine& line);
+
 // Were results of this experiment known, as far as the chain says?
 bool results_known(std::span<const LedgerLine> chain);
 

@@ -14,6 +14,21 @@ std::string json_line(const char* type, const nlohmann::json& fields) {
   return line + "}\n";
 }
 
+std::string comparison_lines(const ExperimentResult& experiment, const ComparisonResult& result) {
+  std::string lines;
+  if (const Measurement* measured = result.measurement()) {
+    for (const FurtherLine& line : measured->lines) {
+      nlohmann::json fields = key_json(experiment, result.key);
+      for (const auto& [name, value] : line.fields.items()) {
+        if (!fields.contains(name)) fields[name] = value;
+      }
+      lines += json_line(line.type.c_str(), fields);
+    }
+  }
+  const char* type = result.measurement() ? "comparison" : "not_compared";
+  return lines + json_line(type, comparison_line(experiment, result));
+}
+
 void JsonlReport::run_started(const RunInfo& info) {
   if (info.resumed.empty()) file_.append(json_line("run", run_line(info)));
 }
@@ -29,19 +44,8 @@ void JsonlReport::device_ready(const ExperimentResult& experiment, const std::st
 
 void JsonlReport::comparison_finished(const ExperimentResult& experiment,
                                       const ComparisonResult& result) {
-  if (result.kept) return;
-  std::string lines;  // written at once: where the comparison stands, so do its further lines
-  if (const Measurement* measured = result.measurement()) {
-    for (const FurtherLine& line : measured->lines) {
-      nlohmann::json fields = key_json(experiment, result.key);
-      for (const auto& [name, value] : line.fields.items()) {
-        if (!fields.contains(name)) fields[name] = value;
-      }
-      lines += json_line(line.type.c_str(), fields);
-    }
-  }
-  const char* type = result.measurement() ? "comparison" : "not_compared";
-  file_.append(lines + json_line(type, comparison_line(experiment, result)));
+  // At once: where the comparison stands, so do its further lines.
+  if (!result.kept) file_.append(comparison_lines(experiment, result));
 }
 
 void JsonlReport::experiment_finished(const ExperimentResult& experiment) {

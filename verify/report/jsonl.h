@@ -29,6 +29,9 @@ class JsonlReport : public Report {
   formats::AppendFile file_;
 };
 
+// What the file has of a comparison: the further lines that it gave rise to, then its own.
+std::string comparison_lines(const ExperimentResult& experiment, const ComparisonResult& result);
+
 // One line of the file: `type` first, then the fields; non-finite numbers as strings, bytes that
 // are not UTF-8 replaced.
 std::string json_line(const char* type, const nlohmann::json& fields);

@@ -7,6 +7,8 @@
 #include "verify/ledger/publish.h"
 #include "verify/ledger/registration.h"
 #include "verify/ledger/standing.h"
+#include "verify/measures.h"
+#include "verify/report/rendering.h"
 #include "verify/testing/fake_experiment.h"
 #include "verify/testing/language_program.h"
 
@@ -53,7 +55,28 @@ class TemporaryProject : public ::testing::Test {
   }
   Spec write(const nlohmann::json& spec) {
     std::ofstream(file_of(spec["id"])) << spec.dump();
-    return read_spec(file_of(spec["id"]), kinds_);
+    Spec read = read_spec(file_of(spec["id"]), kinds_);
+    read.measures = measures(read, FakeExperiment(plan_of(read), {}));
+    return read;
+  }
+  // Every case on every path and device of the spec.
+  static std::vector<ComparisonKey> plan_of(const Spec& spec) {
+    std::vector<ComparisonKey> keys;
+    const nlohmann::json& subject = spec.raw["subject"];
+    for (const auto& one : spec.raw["cases"]) {
+      for (const auto& path : subject["paths"]) {
+        for (const auto& device : subject["devices"])
+          keys.push_back({one["name"], path, device, key("").dtype});
+      }
+    }
+    return keys;
+  }
+  Publication publish(const std::filesystem::path& run) {
+    const Program program = language_program();
+    const auto render = [&](const std::filesystem::path& from, const std::filesystem::path& to) {
+      render_run(from, to, project_, program);
+    };
+    return publish_run(project_, run, {.kinds = kinds_, .program = program, .render = render});
   }
   Spec registered(const std::string& id, const PriorResults& prior = {}) {
     const Spec spec = write(document(id));
