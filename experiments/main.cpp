@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/commands/commands.h"
+#include "formats/cut_files.h"
 #include "formats/json_reader.h"
 #include "formats/standard_streams.h"
 #include "reference/transformers/python.h"
@@ -102,5 +103,6 @@ int run_checked(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   octlm::formats::open_closed_streams();
+  octlm::formats::outlive_cut_files();
   octlm::reference::flush_and_exit(run_checked(argc, argv));
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "formats/error.h"
+#include "formats/file_stamp.h"
 #include "formats/input_file.h"
 #include "formats/output_file.h"
 #include "formats/sha256.h"
@@ -44,6 +45,13 @@ TEST_F(FilesTest, WhatIsNoFileIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(at("fifo").c_str(), 0600), 0);
   EXPECT_THAT(refusal(at("fifo")), HasSubstr("not a regular file"));
   EXPECT_THAT(refusal("/dev/zero"), HasSubstr("not a regular file"));
+  for (const fs::path& file : {at("fifo"), fs::path("/dev/zero")}) {
+    EXPECT_THAT(message_of<FormatError>([&] { (void)sha256_file(file); }),
+                HasSubstr("not a regular file"));
+    EXPECT_THAT(message_of<FormatError>([&] { (void)stamp_of(file); }),
+                HasSubstr("not a regular file"));
+  }
+  EXPECT_FALSE(stamp_of(at("none")));
 }
 
 TEST_F(FilesTest, AWholeFileAppearsAtTheEnd) {

@@ -1,6 +1,8 @@
 #include "formats/sha256.h"
 
+#include <fcntl.h>
 #include <openssl/evp.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
@@ -57,9 +59,14 @@ std::string sha256(std::string_view bytes) {
 }
 
 std::string sha256_file(const std::filesystem::path& file) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.c_str(), "rb"),
+  // O_NONBLOCK: opening a FIFO must fail the check below, not wait for a writer.
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) cannot_read(file);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(::fdopen(descriptor, "rb"),
                                                                std::fclose);
-  if (stream == nullptr) cannot_read(file);
+  struct stat status {};
+  if (stream == nullptr || ::fstat(descriptor, &status) != 0) cannot_read(file);
+  if (!S_ISREG(status.st_mode)) refuse(file.string(), "not a regular file");
   Sha256 hash;
   std::vector<char> buffer(1 << 20);
   while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), stream.get())) {

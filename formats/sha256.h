@@ -24,7 +24,8 @@ class Sha256 {
 
 std::string sha256(std::string_view bytes);
 
-// Streams the file. Throws FormatError with the path and why when it cannot be read.
+// Streams the file. Throws FormatError with the path and why when it cannot be read or is none: a
+// FIFO or a device is refused, never waited for.
 std::string sha256_file(const std::filesystem::path& file);
 
 }  // namespace octlm::formats

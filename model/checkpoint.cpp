@@ -109,9 +109,8 @@ void check_folder(const fs::path& folder, const std::vector<std::string>& names)
   }
 }
 
-// A shard is a plain name of a file in the folder. The *name* is what is checked: the file itself
-// may be a link out of the folder, as it is in Hugging Face's cache
-// (huggingface/transformers#47176).
+// A shard is a plain name of a file in the folder; where the file itself is a link,
+// check_shards_stay says whereto it may lead.
 void check_shard_name(const std::string& name, const std::string& where) {
   const bool plain = !name.empty() && name != "." && name != ".." &&
                      name.find_first_of("/\\") == std::string::npos &&
@@ -151,6 +150,26 @@ WeightMap read_index(const fs::path& path) {
   return weight_map;
 }
 
+bool is_below(const fs::path& file, const fs::path& folder) {
+  const fs::path inside = file.lexically_relative(folder);
+  return !inside.empty() && *inside.begin() != "..";
+}
+
+// A link may lead to another file of the folder, or to the blobs of Hugging Face's cache when the
+// folder is one of its snapshots (huggingface/transformers#47176); an index must not make us read any other place.
+void check_shards_stay(const fs::path& folder, const std::set<std::string>& shards) {
+  const fs::path whole = fs::canonical(folder);
+  const bool snapshot = whole.parent_path().filename() == "snapshots";
+  const fs::path blobs = whole.parent_path().parent_path() / "blobs";
+  for (const std::string& shard : shards) {
+    const fs::path file = fs::canonical(folder / shard);
+    if (is_below(file, whole) || (snapshot && is_below(file, blobs))) continue;
+    refuse((folder / kIndexFile).string(),
+           "shard " + in_quotes(shard) + " is a link that leaves the checkpoint's folder, to " +
+               file.string() + "; put the file itself there");
+  }
+}
+
 void check_shards_exist(const fs::path& folder, const std::set<std::string>& shards) {
   std::string missing;
   for (const std::string& shard : shards) {
@@ -161,6 +180,7 @@ void check_shards_exist(const fs::path& folder, const std::set<std::string>& sha
     refuse((folder / kIndexFile).string(),
            "names files that are not there; fetch the checkpoint again" + missing);
   }
+  check_shards_stay(folder, shards);
 }
 
 // The cause first, where one explains the findings.
@@ -418,7 +438,7 @@ Checkpoint Checkpoint::open(const fs::path& folder, const Options& options) {
   impl->note_tensors();
   impl->note_ignored(names);
   Checkpoint checkpoint(std::move(impl));
-  if (!checkpoint.unchanged()) refuse(folder.string(), "a file changed while it was being opened");
+  checkpoint.require_unchanged();
   return checkpoint;
 }
 
@@ -443,6 +463,14 @@ ConstTensorView Checkpoint::tensor(std::string_view name) const {
 bool Checkpoint::unchanged() const {
   return std::all_of(impl_->shards.begin(), impl_->shards.end(),
                      [](const SafetensorsFile& shard) { return shard.unchanged(); });
+}
+
+void Checkpoint::require_unchanged() const {
+  for (const SafetensorsFile& shard : impl_->shards) {
+    if (shard.unchanged()) continue;
+    refuse(shard.path().string(),
+           "was changed while it was in use; try again on a file that stays as it is");
+  }
 }
 
 const std::vector<StoredTensor>& Checkpoint::stored() const { return impl_->stored; }

@@ -62,6 +62,8 @@ class Checkpoint {
   std::int64_t unique_parameters() const;
   // False once a mapped file was written to in place: what was computed since is worth nothing.
   bool unchanged() const;
+  // Throws std::runtime_error that names the file that is another than it was.
+  void require_unchanged() const;
   // The safetensors files read, and files that were seen, ignored and should be mentioned (a stray
   // model.safetensors beside an index: Blaizzy/mlx-vlm#1464).
   const std::vector<std::filesystem::path>& files() const;

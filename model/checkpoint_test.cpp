@@ -443,6 +443,24 @@ TEST_F(ShardedTest, ShardNamesCannotLeaveTheFolder) {
   EXPECT_THAT(refusal(), HasSubstr("'pytorch_model.bin' is not a safetensors file"));
 }
 
+TEST_F(ShardedTest, AShardThatIsALinkOutOfTheFolderIsRefused) {
+  const TemporaryFolder elsewhere;
+  const fs::path shard = folder_.path() / shard_name(1, 3);
+  const fs::path moved = elsewhere.path() / "x.safetensors";
+  fs::copy(shard, moved);
+  fs::remove(shard);
+  fs::create_symlink(moved, shard);
+  EXPECT_THAT(refusal(), AllOf(StartsWith(path("model.safetensors.index.json").string()),
+                               HasSubstr("shard '" + shard_name(1, 3) + "' is a link that leaves"),
+                               HasSubstr(moved.string())));
+  // Within the folder it may be called what it likes.
+  fs::remove(shard);
+  fs::create_directory(folder_.path() / "parts");
+  fs::copy(moved, folder_.path() / "parts/x");
+  fs::create_symlink("parts/x", shard);
+  EXPECT_NO_THROW(Checkpoint::open(folder_.path()));
+}
+
 // A Hugging Face cache: snapshots/<revision>/ holds links to ../../blobs/<hash>.
 TEST_F(ShardedTest, HuggingFaceCacheLinksLoad) {
   const TemporaryFolder cache;

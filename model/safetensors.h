@@ -32,8 +32,9 @@ std::vector<SafetensorsEntry> parse_safetensors(std::span<const std::byte> file,
 class SafetensorsFile {
  public:
   // Maps the file read-only, or reads it into memory of our own. A mapped file that is cut short
-  // afterwards kills the process at the next access (SIGBUS), which cannot be caught as an error:
-  // on disks where that can happen, read (NVIDIA/TensorRT-LLM#17368). Throws std::runtime_error:
+  // afterwards is a SIGBUS at the next access, unless the program outlives it (formats/cut_files.h)
+  // and asks unchanged(); a library that must not be ended by it reads
+  // (NVIDIA/TensorRT-LLM#17368). Throws std::runtime_error:
   // not there, not a regular file, or anything parse_safetensors refuses.
   SafetensorsFile(const std::filesystem::path& path, bool read_instead_of_map);
   ~SafetensorsFile();

@@ -79,13 +79,16 @@ struct Host {
   virtual ~Host() = default;
 };
 
+inline constexpr const char* kUnpinned = "unpinned";
+
 // An experiment on one device, with everything loaded. Its destructor frees what it holds.
 class Session {
  public:
   virtual ~Session() = default;
 
   // What the numbers come from beside spec and code: {"checkpoint", "reference", ...}. A run is
-  // resumed only when it is the same.
+  // resumed only when it is the same. kUnpinned, where it stands in it, is {name: sha256} of the
+  // files that were read and that the spec does not pin: with any, the result does not count.
   virtual nlohmann::json identity() const { return nlohmann::json::object(); }
 
   // Measures comparisons()[index], which is on this session's device. Throws std::exception: that

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "verify/lenient_json.h"
+
 namespace octlm::verify {
 
 const char* verdict_name(Verdict verdict) {
@@ -16,6 +18,26 @@ const char* verdict_name(Verdict verdict) {
       return "error";
   }
   return "";
+}
+
+void Trust::note_unpinned(const nlohmann::json& identity) {
+  const nlohmann::json& names = member(identity, kUnpinned);
+  if (!names.is_object()) return;
+  for (const auto& [name, sha256] : names.items()) unpinned[name] = string_of(sha256);
+}
+
+void Trust::settle_unpinned() {
+  if (unpinned.empty() || !counts()) return;
+  constexpr std::size_t kNamed = 5;
+  std::string names;
+  std::size_t n = 0;
+  for (const auto& [name, sha256] : unpinned) {
+    if (n++ < kNamed) names += (names.empty() ? "" : ", ") + name;
+  }
+  if (n > kNamed) names += " and " + std::to_string(n - kNamed) + " more";
+  why = label + " in the ledger, but files were read that its spec does not pin: " + names +
+        "; add them to its model.files, or take them out of the folder";
+  label = "unpinned";
 }
 
 std::string key_text(const ComparisonKey& key) {

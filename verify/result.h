@@ -89,6 +89,7 @@ struct Trust {
   };
 
   // "confirmatory", "replication", "exploratory" or "unregistered": read from the ledger alone.
+  // "unpinned" in place of the first two once a file was read that the spec does not pin.
   std::string label = "unregistered";
   std::string why;                // the label in words, when it does not count as a pass
   std::string registered_time;    // UTC; "" when unregistered, and so are the next two
@@ -101,9 +102,15 @@ struct Trust {
   std::optional<bool> anchored;  // a published report or a tag names `entry`; absent: unknown
   std::map<std::string, Attempts> attempts;  // by device; empty without a journal
   std::string teeth = "not shown";           // would it catch a planted fault?
+  // Files that were read and that the spec does not pin: name -> sha256.
+  std::map<std::string, std::string> unpinned = {};
 
   // Only these count as a pass of the suite.
   bool counts() const { return label == "confirmatory" || label == "replication"; }
+  // Adds to `unpinned` what a session's identity names (kUnpinned).
+  void note_unpinned(const nlohmann::json& identity);
+  // What was read and is not pinned makes a label that counts one that does not.
+  void settle_unpinned();
 };
 
 struct ExperimentResult {

@@ -188,7 +188,11 @@ class Resumed : public testing::TemporaryProject {
           std::get<Measurement>(outcome).lines = further_;
           return outcome;
         });
-    experiment->identity = [this] { return nlohmann::json({{"reference", reference_}}); };
+    experiment->identity = [this] {
+      nlohmann::json identity = {{"reference", reference_}};
+      if (!unpinned_.empty()) identity[kUnpinned] = {{unpinned_, "ab"}};
+      return identity;
+    };
     items.push_back({spec_, std::move(experiment)});
     return run(options, items);
   }
@@ -214,12 +218,23 @@ class Resumed : public testing::TemporaryProject {
   }
 
   Spec spec_;
-  std::string code_ = "c0de", reference_ = "4.57.6", kill_at_;
+  std::string code_ = "c0de", reference_ = "4.57.6", kill_at_, unpinned_;
   int signal_ = SIGINT;
   double error_ = 0.5;
   std::vector<std::string> compared_;
   std::vector<FurtherLine> further_;
 };
+
+// What it had read stays known although nothing is opened again.
+TEST_F(Resumed, WhatWasReadAndNotPinnedStaysUncounted) {
+  unpinned_ = "extra.json";
+  const fs::path folder = killed_at("c");
+  unpinned_ = "";
+  const RunResult run = resume(folder);
+  EXPECT_EQ(run.experiments[0].trust.label, "unpinned");
+  EXPECT_EQ(run.experiments[0].trust.unpinned.at("extra.json"), "ab");
+  EXPECT_EQ(run.summary.exit_code, kExitUnregistered);
+}
 
 // Each stays with its comparison: of what was not finished nothing is kept.
 TEST_F(Resumed, FurtherLinesStayWithTheirComparison) {

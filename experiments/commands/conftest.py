@@ -3,6 +3,7 @@
 Every test has a root with the project's registered experiments, an empty ledger and no reports: nothing is
 written into the checkout, and its journal does not count what tests do.
 """
+import hashlib
 import json
 import os
 import pathlib
@@ -99,11 +100,17 @@ def write_spec(tmp_path):
     return write
 
 
+def pinned(folder, names=("config.json", "model.safetensors")):
+    """`model` of a spec about the checkpoint in the folder, with the files that decide its logits."""
+    return {"id": "tiny", "files": {name: "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
+                                    for name in names}}
+
+
 @pytest.fixture
-def put_claim(project):
-    """Writes spec(**changes) where claims stand, without registering it."""
+def put_claim(project, tiny):
+    """Writes spec(**changes), with its files pinned, where claims stand, without registering it."""
     def put(**changes):
-        document = spec(**changes)
+        document = spec(**({"model": pinned(tiny)} | changes))
         file = project / "experiments" / "registered" / f"{document['id']}.json"
         file.write_text(json.dumps(document))
         return file

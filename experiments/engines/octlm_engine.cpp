@@ -38,8 +38,10 @@ void hand_on(std::span<const std::int64_t> positions, const model::ConstTensorVi
 // One forward call per append, which the decoder pushes whole into the sink.
 class Session final : public reference::Session {
  public:
-  Session(model::Decoder& decoder, std::int64_t capacity)
-      : decoder_(decoder), cache_(decoder.config(), decoder.backend(), capacity) {}
+  Session(const model::Checkpoint& checkpoint, model::Decoder& decoder, std::int64_t capacity)
+      : checkpoint_(checkpoint),
+        decoder_(decoder),
+        cache_(decoder.config(), decoder.backend(), capacity) {}
 
   void begin(std::span<const std::int32_t> ids, std::span<const std::int64_t> wanted) override {
     reference::check_delivered(pending_);
@@ -50,7 +52,8 @@ class Session final : public reference::Session {
     pending_ = true;
   }
 
-  // A call that fails leaves the cache as it was (model/decoder.h).
+  // A call that fails leaves the cache as it was (model/decoder.h). Weights may be read from the
+  // mapped file: what was computed while somebody wrote to it is worth nothing.
   bool deliver(reference::LogitSink& sink) override {
     if (!std::exchange(pending_, false)) return false;
     const ForwardCall call{cache_.length(), std::ssize(ids_)};
@@ -59,6 +62,7 @@ class Session final : public reference::Session {
         [&](std::span<const std::int64_t> positions, const model::ConstTensorView& logits) {
           hand_on(positions, decoder_.backend().on_host(logits, copied_), narrowed_, sink);
         });
+    checkpoint_.require_unchanged();
     calls_.push_back(call);
     return true;
   }
@@ -72,6 +76,7 @@ class Session final : public reference::Session {
   const std::vector<ForwardCall>& calls() const override { return calls_; }
 
  private:
+  const model::Checkpoint& checkpoint_;
   model::Decoder& decoder_;
   model::KvCache cache_;
   std::vector<ForwardCall> calls_;
@@ -114,7 +119,7 @@ class OctlmEngine final : public reference::Engine {
 
   std::unique_ptr<reference::Session> open_session(
       const reference::SessionOptions& options) override {
-    return std::make_unique<Session>(decoder_,
+    return std::make_unique<Session>(checkpoint_, decoder_,
                                      reference::session_capacity(options, max_positions()));
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/engines/environment.h"
+#include "experiments/engines/files_read.h"
 #include "experiments/kinds/spec_parts.h"
 #include "verify/kind.h"
 
@@ -37,8 +38,11 @@ class ModelExperiment : public verify::Experiment {
   // The reference that computes those sequences' logits; nullptr: there is none to record.
   virtual const ReferencePart* logit_reference() const { return nullptr; }
   virtual Work work() const { return {}; }
+  // What its engines read of the checkpoint's folder. Of a tokenizer: where a sequence has no ids.
+  virtual Reads reads() const;
 
-  // Throws std::invalid_argument when the host is no Environment.
+  // The session watches the checkpoint's files (watched_files.h). Throws std::invalid_argument when
+  // the host is no Environment.
   verify::Opened open(const std::string& device, const verify::Host& host) const final;
 
  protected:

@@ -34,7 +34,8 @@ std::string place(const fs::path& file, std::size_t line) {
 PromptFile read_prompt_file(const formats::Reader& reader) {
   PromptFile file{reader.non_empty_string(), {}};
   const fs::path name = file.name;
-  const bool leaves = name.is_absolute() || std::ranges::find(name, fs::path("..")) != name.end();
+  const bool leaves = name.is_absolute() || std::ranges::find(name, fs::path("..")) != name.end() ||
+                      file.name.find('\0') != std::string::npos;
   if (leaves) reader.fail("expected a file below the spec's folder or the one above it");
   const fs::path folder = fs::absolute(reader.file()).lexically_normal().parent_path();
   const fs::path above = folder.parent_path() / name;
@@ -67,7 +68,9 @@ std::vector<std::string> read_chats(const fs::path& file) {
 }
 
 std::string with_thinking(const std::string& chat, bool thinking, const std::string& where) {
-  const auto document = model::OrderedJson::parse(chat);
+  formats::JsonLimits limits = formats::kIntegersOf64Bits;
+  limits.digits_beyond = true;
+  const auto document = formats::parse_strict_ordered(chat, where, limits);
   if (document.contains("enable_thinking")) {
     throw formats::FormatError(where +
                                ": it says \"enable_thinking\" itself, and the case \"thinking\"");

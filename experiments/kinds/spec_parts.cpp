@@ -24,6 +24,27 @@ std::string read_sha256(const Reader& reader) {
   return text.substr(prefix.size());
 }
 
+// A file in the checkpoint's folder, or below it.
+bool stays_inside(const std::string& name) {
+  const std::filesystem::path path = name;
+  const bool printable =
+      std::ranges::none_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  return printable && !name.empty() && path.is_relative() && path.has_filename() &&
+         name.find('\\') == std::string::npos &&
+         std::ranges::none_of(path, [](const auto& part) { return part == ".." || part == "."; });
+}
+
+void read_pinned(const Reader& files, std::map<std::string, std::string>& pinned) {
+  files.object([&](ObjectReader& names) {
+    for (const auto& [name, hash] : names.all()) {
+      if (!stays_inside(name)) {
+        hash.fail("not the name of a file in the checkpoint's folder: no \"..\", no absolute path");
+      }
+      pinned[name] = read_sha256(hash);
+    }
+  });
+}
+
 const std::vector<std::string> kDtypes = {"float32", "float64"};
 const std::vector<std::string> kDevices = {"cpu", "cuda"};
 
@@ -101,11 +122,7 @@ ModelReference read_model(const Reader& reader) {
       if (!is_hex(model.revision, 40))
         revision.fail("expected a full commit: 40 lower-case hex digits");
     });
-    members.optional("files", [&](const Reader& files) {
-      files.object([&](ObjectReader& names) {
-        for (const auto& [name, hash] : names.all()) model.files[name] = read_sha256(hash);
-      });
-    });
+    members.optional("files", [&](const Reader& files) { read_pinned(files, model.files); });
     if (!reader.raw().contains("revision") && model.id.find('/') != std::string::npos) {
       members.fail("\"" + model.id +
                    "\" is a hub id and needs its \"revision\": another day, other weights");

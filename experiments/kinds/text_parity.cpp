@@ -35,6 +35,7 @@ class TextParity final : public ModelExperiment {
 
   const ModelReference& model() const override { return model_; }
   Work work() const override { return {.python = true}; }
+  Reads reads() const override { return {.text = true}; }
   const TextCase& text_case(std::size_t index) const { return cases_[index]; }
 
  protected:

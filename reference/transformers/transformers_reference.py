@@ -68,7 +68,9 @@ def load_model(folder, dtype, device, attention):
     model, info = transformers.AutoModelForCausalLM.from_pretrained(
         folder, dtype=getattr(torch, dtype), attn_implementation=attention, local_files_only=True,
         trust_remote_code=False, use_safetensors=True, output_loading_info=True, output_attentions=False,
-        output_hidden_states=False)
+        output_hidden_states=False,
+        # So that the folder's generation_config.json, which no forward pass needs, is not read.
+        generation_config=transformers.GenerationConfig())
     info["unexpected_keys"] = [key for key in info["unexpected_keys"] if not STORED_BUFFERS.search(key)]
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys", "error_msgs"):
         if info.get(kind):
