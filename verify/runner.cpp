@@ -346,17 +346,24 @@ class ExperimentRun {
         throw std::logic_error("its kind opened neither a session nor said why");
       identity = (*ready)->identity();
     });
-    if (broken) return *broken;
+    if (broken) return broken_or_interrupted(*broken);
     if (auto* not_run = std::get_if<NotRun>(&opened)) return checked(std::move(*not_run), program_);
     session = std::get<std::unique_ptr<Session>>(std::move(opened));
     return std::nullopt;
+  }
+
+  // What breaks after the signal was stopped for it, or may have been: resuming makes it again.
+  ComparisonOutcome broken_or_interrupted(Broken broken) const {
+    if (signals_.caught()) return interrupted();
+    return broken;
   }
 
   ComparisonOutcome compare(Session& session, const Planned& planned) {
     if (signals_.caught()) return interrupted();
     for (Report* report : reports_) report->comparison_started(result_, planned.key);
     Outcome outcome;
-    if (auto broken = broken_by([&] { outcome = session.compare(planned.index); })) return *broken;
+    if (auto broken = broken_by([&] { outcome = session.compare(planned.index); }))
+      return broken_or_interrupted(*broken);
     return from(std::move(outcome), program_);
   }
 
@@ -443,6 +450,8 @@ std::optional<Interrupted> interrupted_run(const RunOptions& options, RunInfo& i
 }
 
 }  // namespace
+
+bool run_interrupted() { return caught_signal != 0; }
 
 Summary summarize(const RunResult& run, const std::vector<std::string>& require) {
   Summary summary;

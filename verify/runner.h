@@ -75,10 +75,14 @@ struct RunOptions {
 // plan that cannot be judged, an unknown word; std::invalid_argument: a run that cannot be
 // resumed), LedgerInvalid, and std::runtime_error when the reports cannot be written; everything
 // else is in the result, whose summary.exit_code is the program's. While it runs, SIGINT and
-// SIGTERM stop it after the comparison at hand, with the reports written; a second signal kills.
+// SIGTERM stop it after the comparison at hand, with the reports written (one that breaks after the
+// signal was interrupted by it); a second signal kills.
 // REQUIRES that nothing else takes these signals meanwhile (an embedded Python must be initialised
 // without its handlers).
 RunResult run(const RunOptions& options, std::vector<RunItem>& items);
+
+// Whether a signal has asked the run at work to stop: for what it waits for. Async-signal-safe.
+bool run_interrupted();
 
 // What summary.exit_code follows from, for tests and for reports read back.
 Summary summarize(const RunResult& run, const std::vector<std::string>& require);

@@ -25,6 +25,7 @@
 #include "formats/output_file.h"
 #include "formats/standard_streams.h"
 #include "reference/process/program_files.h"
+#include "reference/process/subprocess.h"
 #include "verify/ledger/publish.h"
 #include "verify/provenance.h"
 #include "verify/report/console.h"
@@ -155,6 +156,7 @@ int run(const RunArguments& given, const std::string& command) {
   for (const auto& folder : {options.out, options.resume}) {
     if (folder) require_no_inputs(*folder, verify::kArtefacts, inputs_of(items, local));
   }
+  reference::stop_programs_when(verify::run_interrupted);
   const verify::RunResult made = verify::run(options, items);
   std::cout << table.str();
   hand_out(arguments, made.info.folder);

@@ -3,11 +3,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -18,14 +19,14 @@
 #include <thread>
 #include <utility>
 
+#include "reference/process/supervision.h"
+
 namespace octlm::reference {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-constexpr milliseconds kGrace{2000};  // between SIGTERM and SIGKILL
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -37,29 +38,24 @@ std::string seconds_text(double seconds) {
   return text.str();
 }
 
-// What posix_spawn is told; freed whatever happens.
+std::function<bool()> stop_asked;  // stop_programs_when()
+
+// The supervisor's files and signals; freed whatever happens.
 struct SpawnPlan {
   posix_spawn_file_actions_t files{};
   posix_spawnattr_t attributes{};
 
-  explicit SpawnPlan(const fs::path& folder) {
+  explicit SpawnPlan(int line) {
     posix_spawn_file_actions_init(&files);
-    const std::string in = folder / "stdin", out = folder / "stdout", error = folder / "stderr";
-    posix_spawn_file_actions_addopen(&files, 0, in.c_str(), O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, out.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
-    posix_spawn_file_actions_addopen(&files, 2, error.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&files, line, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, line, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addclosefrom_np(&files, 3);
     posix_spawnattr_init(&attributes);
-    sigset_t none, all;
+    sigset_t none;
     sigemptyset(&none);
-    sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   }
   ~SpawnPlan() {
     posix_spawn_file_actions_destroy(&files);
@@ -67,6 +63,23 @@ struct SpawnPlan {
   }
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
+};
+
+// A message is read whole or not at all, and one to a supervisor that is gone is no SIGPIPE.
+struct Line {
+  std::array<int, 2> ends{-1, -1};
+
+  Line() {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+      throw std::runtime_error("cannot be started: " + std::string(std::strerror(errno)));
+  }
+  ~Line() {
+    for (const int end : ends) {
+      if (end >= 0) close(end);
+    }
+  }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
 };
 
 }  // namespace
@@ -98,32 +111,65 @@ ScratchFolder::~ScratchFolder() {
 
 Subprocess::Subprocess(const std::vector<std::string>& argv, fs::path folder)
     : folder_(std::move(folder)) {
-  const SpawnPlan plan(folder_);
-  std::vector<char*> words;
-  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  Line line;
+  const SpawnPlan plan(line.ends[1]);
+  std::vector<char*> all = {const_cast<char*>(OCTLM_SUPERVISOR),
+                            const_cast<char*>(folder_.c_str())};
+  for (const std::string& word : argv) all.push_back(const_cast<char*>(word.c_str()));
+  all.push_back(nullptr);
   const int error =
-      posix_spawnp(&pid_, words[0], &plan.files, &plan.attributes, words.data(), environ);
-  if (error != 0)
-    throw std::runtime_error("cannot be started: " + std::string(std::strerror(error)));
+      posix_spawn(&supervisor_, all[0], &plan.files, &plan.attributes, all.data(), environ);
+  if (error != 0) {
+    throw std::runtime_error("cannot be started: " OCTLM_SUPERVISOR ": " +
+                             std::string(std::strerror(error)) + "; remedy: build it again");
+  }
+  line_ = std::exchange(line.ends[0], -1);
+  close(std::exchange(line.ends[1], -1));
+  const SupervisorReport first =
+      next_report().value_or(SupervisorReport{SupervisorReport::kNotStarted, ECHILD});
+  if (first.kind == SupervisorReport::kNotStarted) {
+    leave();
+    throw std::runtime_error("cannot be started: " + std::string(std::strerror(first.value)));
+  }
+  pid_ = first.value;
+  fcntl(line_, F_SETFL, O_NONBLOCK);
 }
 
-Subprocess::~Subprocess() { end(); }
+Subprocess::~Subprocess() {
+  end();
+  leave();
+}
 
-// Looks whether it has ended, and then ends what is left of its group before its id can be given
-// away.
+void Subprocess::tell(char word) {
+  while (send(line_, &word, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+}
+
+void Subprocess::leave() {
+  tell(kLeave);
+  close(line_);
+  while (waitpid(supervisor_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// Absent: none yet. A supervisor that is gone was killed, and the program with it.
+std::optional<SupervisorReport> Subprocess::next_report() {
+  SupervisorReport report;
+  ssize_t count = 0;
+  while ((count = recv(line_, &report, sizeof report, 0)) < 0 && errno == EINTR) {
+  }
+  if (count == sizeof report) return report;
+  const bool gone = count == 0 || errno == ECONNRESET;
+  if (gone && pid_ != 0) return SupervisorReport{SupervisorReport::kEnded, SIGKILL, 0};
+  return std::nullopt;
+}
+
 bool Subprocess::poll() {
   if (ended_) return true;
-  siginfo_t info{};
-  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-      info.si_pid != pid_) {
-    return false;
-  }
-  kill(-pid_, SIGKILL);
-  rusage usage{};
-  while (wait4(pid_, &status_, 0, &usage) < 0 && errno == EINTR) {
-  }
-  peak_bytes_ = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  const auto report = next_report();
+  if (!report) return false;
+  status_ = report->value;
+  peak_bytes_ = report->peak_bytes;
   return ended_ = true;
 }
 
@@ -136,7 +182,9 @@ bool Subprocess::wait(const SubprocessLimits& limits, const std::function<bool()
     const std::int64_t now = folder_bytes(folder_);
     if (std::exchange(bytes, now) != now) sign_of_life = Clock::now();
     std::string broken;
-    if (now > limits.folder_bytes) {
+    if (stop_asked && stop_asked()) {
+      broken = "was waited for when the run was interrupted";
+    } else if (now > limits.folder_bytes) {
       broken = "has written " + std::to_string(now) + " bytes, more than the " +
                std::to_string(limits.folder_bytes) + " that an answer can need";
     } else if (seconds_since(sign_of_life) > limits.silence_s) {
@@ -160,14 +208,11 @@ bool Subprocess::wait(const SubprocessLimits& limits, const std::function<bool()
 
 void Subprocess::end() {
   if (poll()) return;
-  kill(-pid_, SIGTERM);
-  for (const auto start = Clock::now(); Clock::now() - start < kGrace;) {
-    if (poll()) return;
-    std::this_thread::sleep_for(milliseconds(5));
-  }
-  kill(-pid_, SIGKILL);
-  while (!poll()) std::this_thread::sleep_for(milliseconds(1));
+  tell(kEndProgram);
+  while (!poll()) std::this_thread::sleep_for(milliseconds(5));
 }
+
+void stop_programs_when(std::function<bool()> asked) { stop_asked = std::move(asked); }
 
 std::int64_t Subprocess::peak_bytes() const {
   if (ended_) return peak_bytes_;

@@ -8,8 +8,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "reference/process/supervision.h"
 
 namespace octlm::reference {
 
@@ -38,7 +41,8 @@ std::int64_t folder_bytes(const std::filesystem::path& folder);
 
 // Runs in a process group of its own. `stdin`, `stdout` and `stderr` are files in `folder`, so that
 // neither side can block the other; the first must be there. Either may be a FIFO instead, open
-// for the other direction (conversation.h). What it starts itself ends with it.
+// for the other direction (conversation.h). What it starts itself ends with it, and both end with
+// this process, however that ends; then the folder is removed too (supervisor.cpp).
 class Subprocess {
  public:
   // argv[0] is looked up on PATH. Throws std::runtime_error when it cannot be started.
@@ -52,7 +56,8 @@ class Subprocess {
   // or does `pause`, which returns after no more than the time given.
   bool wait(const SubprocessLimits& limits, const std::function<bool()>& enough = {},
             const std::function<void(std::chrono::milliseconds)>& pause = {});
-  // Ends the group: SIGTERM, two seconds, SIGKILL. Nothing when it has ended.
+  // Ends it: SIGTERM to the group, two seconds, SIGKILL to all that it has started. Nothing when it
+  // has ended.
   void end();
 
   // "" when it ended with exit code 0; else "exit code 3", "signal 11 (Segmentation fault)".
@@ -63,12 +68,21 @@ class Subprocess {
 
  private:
   bool poll();
+  std::optional<SupervisorReport> next_report();
+  void tell(char word);
+  void leave();
 
   std::filesystem::path folder_;
+  pid_t supervisor_ = 0;
+  int line_ = -1;  // to the supervisor, and from it
   pid_t pid_ = 0;
   bool ended_ = false;
   int status_ = 0;
   std::int64_t peak_bytes_ = 0;
 };
+
+// Asked while a program is waited for: true ends it, and wait() throws. For a run that a signal has
+// asked to stop, which would else go on until the answer is there. Before anything is started.
+void stop_programs_when(std::function<bool()> asked);
 
 }  // namespace octlm::reference
