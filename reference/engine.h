@@ -25,6 +25,8 @@ struct EngineDescription {
   // the version says all.
   std::string sha256 = {};
   std::int64_t files = 0;  // that are in it
+  // Why a comparison with it does not count, in words; empty: nothing speaks against it.
+  std::vector<std::string> uncounted_because = {};
 };
 
 struct Capabilities {

@@ -79,13 +79,16 @@ struct Host {
   virtual ~Host() = default;
 };
 
+inline constexpr const char* kUncountedBecause = "uncounted_because";
+
 // An experiment on one device, with everything loaded. Its destructor frees what it holds.
 class Session {
  public:
   virtual ~Session() = default;
 
   // What the numbers come from beside spec and code: {"checkpoint", "reference", ...}. A run is
-  // resumed only when it is the same.
+  // resumed only when it is the same. kUncountedBecause, where it stands in it, is a list of
+  // reasons in words: with any, the verdict stays and the result does not count.
   virtual nlohmann::json identity() const { return nlohmann::json::object(); }
 
   // Measures comparisons()[index], which is on this session's device. Throws std::exception: that

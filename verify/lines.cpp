@@ -332,6 +332,7 @@ void describe(Fields& field, Of& trust) {
   field("anchored", trust.anchored);
   field("attempts", trust.attempts);
   field("teeth", trust.teeth);
+  field.unless_empty(kUncountedBecause, trust.uncounted_because);
 }
 
 // The highest over the devices; absent without a journal.

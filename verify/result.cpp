@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "verify/lenient_json.h"
+
 namespace octlm::verify {
 
 const char* verdict_name(Verdict verdict) {
@@ -16,6 +18,23 @@ const char* verdict_name(Verdict verdict) {
       return "error";
   }
   return "";
+}
+
+void Trust::note_reasons(const nlohmann::json& identity) {
+  const nlohmann::json& reasons = member(identity, kUncountedBecause);
+  if (!reasons.is_array()) return;
+  for (const nlohmann::json& reason : reasons) {
+    if (std::ranges::find(uncounted_because, string_of(reason)) == uncounted_because.end())
+      uncounted_because.push_back(string_of(reason));
+  }
+}
+
+void Trust::settle_reasons() {
+  if (uncounted_because.empty() || !counts()) return;
+  why = label + " in the ledger, but ";
+  for (const std::string& reason : uncounted_because)
+    why += (&reason == &uncounted_because.front() ? "" : "; ") + reason;
+  label = "uncounted";
 }
 
 std::string key_text(const ComparisonKey& key) {

@@ -89,6 +89,7 @@ struct Trust {
   };
 
   // "confirmatory", "replication", "exploratory" or "unregistered": read from the ledger alone.
+  // "uncounted" in place of the first two when something speaks against the result itself.
   std::string label = "unregistered";
   std::string why;                // the label in words, when it does not count as a pass
   std::string registered_time;    // UTC; "" when unregistered, and so are the next two
@@ -101,9 +102,15 @@ struct Trust {
   std::optional<bool> anchored;  // a published report or a tag names `entry`; absent: unknown
   std::map<std::string, Attempts> attempts;  // by device; empty without a journal
   std::string teeth = "not shown";           // would it catch a planted fault?
+  // What speaks against the result beside the ledger, each in words and once.
+  std::vector<std::string> uncounted_because = {};
 
   // Only these count as a pass of the suite.
   bool counts() const { return label == "confirmatory" || label == "replication"; }
+  // Adds what a session's identity, or another record of it, names under kUncountedBecause.
+  void note_reasons(const nlohmann::json& identity);
+  // With a reason, a label that counts becomes one that does not.
+  void settle_reasons();
 };
 
 struct ExperimentResult {

@@ -100,6 +100,15 @@ std::optional<ComparisonResult> Interrupted::finished(const std::string& experim
   return std::nullopt;
 }
 
+nlohmann::json Interrupted::identity(const std::string& experiment,
+                                     const std::string& device) const {
+  for (const nlohmann::json* line : file_.of_type("started")) {
+    Started started = started_from(*line);
+    if (started.experiment == experiment && started.device == device) return started.identity;
+  }
+  return nlohmann::json::object();
+}
+
 void Interrupted::require_identity(const std::string& experiment, const std::string& device,
                                    const nlohmann::json& now) const {
   for (const nlohmann::json* line : file_.of_type("started")) {

@@ -28,6 +28,8 @@ class Interrupted {
   // The result of a comparison that the run finished, be it an error; absent otherwise.
   std::optional<ComparisonResult> finished(const std::string& experiment,
                                            const ComparisonKey& key) const;
+  // The experiment's identity on this device, as it was; {} when it never got ready there.
+  nlohmann::json identity(const std::string& experiment, const std::string& device) const;
   // Throws std::invalid_argument when the experiment's identity on this device
   // (Experiment::identity) is not what it was.
   void require_identity(const std::string& experiment, const std::string& device,

@@ -261,6 +261,7 @@ class ExperimentRun {
     const double start = now();
     for (const std::string& device : plan_.devices) run_device(device);
     log_.recount(result_.trust);
+    result_.trust.settle_reasons();
     result_.judgement = judge(item_.spec, result_.comparisons, failed_before());
     log_.end(result_.judgement, result_.trust);
     result_.seconds = now() - start;
@@ -277,6 +278,7 @@ class ExperimentRun {
     for (const Planned& one : plan_.comparisons) {
       if (one.key.device == device && !keep(one.key)) missing.push_back(one);
     }
+    if (earlier_) result_.trust.note_reasons(earlier_->identity(item_.spec.id, device));
     if (missing.empty()) return log_.take_up(item_.spec, device, result_.trust);
     std::unique_ptr<Session> session;
     const auto unavailable = open(device, session);
@@ -329,6 +331,7 @@ class ExperimentRun {
     if (earlier_ && !unavailable) earlier_->require_identity(item_.spec.id, device, identity);
     if (earlier_) log_.begin(item_.spec, device, result_.trust);
     if (unavailable) return unavailable;
+    result_.trust.note_reasons(identity);
     log_.ready(device, identity, result_.trust);
     for (Report* report : reports_) report->device_ready(result_, device, identity);
     return std::nullopt;

@@ -9,6 +9,7 @@
 #include "experiments/engines/checkpoint_store.h"
 #include "experiments/engines/local_environment.h"
 #include "model/cpu/backend.h"
+#include "reference/loader_variables.h"
 #include "reference/transformers/mapped_libraries.h"
 #include "reference/transformers/transformers.h"
 #include "verify/provenance.h"
@@ -130,6 +131,24 @@ void python(Findings& findings) {
   }
 }
 
+// Is the reference what its wheels brought, and was nothing put before it?
+void reference_files(Findings& findings) {
+  const auto variables = reference::loader_variables();
+  for (const auto& [name, value] : variables.items()) findings.fact(name, text_of(value));
+  auto reasons = reference::loader_reasons(variables);
+  if (fs::exists(environment_python())) {
+    const auto files = reference::reference_files(true);
+    reasons.insert(reasons.end(), files.reasons.begin(), files.reasons.end());
+    if (files.reasons.empty())
+      findings.check(true, "reference",
+                     files.record["files"].dump() + " files of " +
+                         files.record["distributions"].dump() +
+                         " packages are as their wheels brought them");
+  }
+  for (const auto& reason : reasons)
+    findings.check(false, "reference", reason + "; results do not count with it");
+}
+
 void libraries(Findings& findings) {
   const auto mapped = reference::mapped_libraries();
   for (const auto& library : mapped) findings.fact(library.family, library.path);
@@ -163,6 +182,7 @@ int doctor(bool json) {
   machine(findings);
   checkpoints(findings);
   python(findings);
+  reference_files(findings);
   libraries(findings);
   json ? findings.print_json(std::cout) : findings.print(std::cout);
   return findings.wrong() == 0 ? verify::kExitPass : verify::kExitError;

@@ -24,6 +24,7 @@
 #include "formats/input_file.h"
 #include "formats/output_file.h"
 #include "formats/standard_streams.h"
+#include "reference/loader_variables.h"
 #include "reference/process/program_files.h"
 #include "reference/process/subprocess.h"
 #include "verify/ledger/publish.h"
@@ -95,6 +96,8 @@ verify::RunInfo run_info(const std::string& command) {
   info.code_sha256 = verify::code_sha256();
   info.command = command;
   info.environment = verify::machine_json();
+  if (const auto variables = reference::loader_variables(); !variables.empty())
+    info.environment["loader"] = variables;
   info.program = octlm_program();
   return info;
 }

@@ -5,8 +5,10 @@
 
 #include "experiments/engines/checkpoint_store.h"
 #include "experiments/kinds/model_experiment.h"
+#include "experiments/kinds/sides.h"
 #include "experiments/kinds/starting_parts.h"
 #include "model/checkpoint.h"
+#include "reference/loader_variables.h"
 
 namespace octlm::experiments {
 namespace {
@@ -20,7 +22,9 @@ class CheckpointLoadSession final : public verify::Session {
       : model_(model), folder_(std::move(folder)) {}
 
   nlohmann::json identity() const override {
-    return {{"checkpoint", checkpoint_identity(folder_, model_)}};
+    nlohmann::json identity = {{"checkpoint", checkpoint_identity(folder_, model_)}};
+    add_reasons(identity, reference::loader_reasons(reference::loader_variables()));
+    return identity;
   }
 
   verify::Outcome compare(std::size_t) override {

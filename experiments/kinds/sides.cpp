@@ -4,6 +4,7 @@
 
 #include "experiments/engines/checkpoint_store.h"
 #include "experiments/kinds/case_ids.h"
+#include "reference/loader_variables.h"
 
 namespace octlm::experiments {
 namespace {
@@ -39,9 +40,17 @@ std::optional<verify::NotRun> open_side(const OpenSide<Engine>& open,
 
 }  // namespace
 
+void add_reasons(nlohmann::json& identity, const std::vector<std::string>& reasons) {
+  for (const std::string& reason : reasons) identity[verify::kUncountedBecause].push_back(reason);
+}
+
 template <class Engine>
 nlohmann::json Sides<Engine>::identity() const {
   nlohmann::json identity = {{"checkpoint", checkpoint}};
+  add_reasons(identity, reference::loader_reasons(reference::loader_variables()));
+  for (const auto& side : {&subject, &reference}) {
+    if (*side) add_reasons(identity, (*side)->description().uncounted_because);
+  }
   if (subject) identity["subject"] = identity_of(*subject);
   if (reference) identity["reference"] = identity_of(*reference);
   return identity;

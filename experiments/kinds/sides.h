@@ -22,6 +22,9 @@
 
 namespace octlm::experiments {
 
+// To what verify::kUncountedBecause names in an identity.
+void add_reasons(nlohmann::json& identity, const std::vector<std::string>& reasons);
+
 // How a side is opened once the checkpoint's folder is known; empty: the kind has no such side.
 template <class Engine>
 using OpenSide =
@@ -44,7 +47,7 @@ struct Sides {
   std::optional<model::Tokenizer> tokenizer;  // when the cases have text
   std::unique_ptr<Engine> reference, subject;
 
-  // For Session::identity: the checkpoint, and each side there is.
+  // For Session::identity: the checkpoint, each side there is, and what speaks against them.
   nlohmann::json identity() const;
 };
 

@@ -9,5 +9,6 @@ namespace octlm::reference {
 extern const std::string_view transformers_reference_py;
 extern const std::string_view text_reference_py;
 extern const std::string_view environment_py;
+extern const std::string_view reference_files_py;
 
 }  // namespace octlm::reference

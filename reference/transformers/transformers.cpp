@@ -160,6 +160,7 @@ class TransformersEngine final : public Engine {
       vocab_ = (*engine_).attr("vocab_size").cast<std::int64_t>();
       max_positions_ = (*engine_).attr("max_positions").cast<std::int64_t>();
     });
+    files_ = reference_files(false);
   }
 
   EngineDescription description() const override {
@@ -167,6 +168,8 @@ class TransformersEngine final : public Engine {
       EngineDescription description{"transformers", "", "live",
                                     to_json((*engine_).attr("settings")())};
       description.version = description.settings.at("transformers").get<std::string>();
+      description.settings["modules"] = files_.record;
+      description.uncounted_because = files_.reasons;
       return description;
     });
   }
@@ -197,6 +200,7 @@ class TransformersEngine final : public Engine {
   }
 
   Held engine_;
+  ReferenceFiles files_;
   std::int64_t vocab_ = 0;
   std::int64_t max_positions_ = 0;
 };
@@ -217,6 +221,17 @@ Capabilities transformers_capabilities() {
           .devices = {"cpu", "cuda"},
           .paths = {"full", "cached:half", "cached:every", "chunked"},
           .append = true};
+}
+
+ReferenceFiles reference_files(bool load) {
+  auto found = with_python("holding the reference's files against their wheels", [&] {
+    return to_json(
+        embedded_module("octlm_reference_files", reference_files_py).attr("check")(load));
+  });
+  ReferenceFiles files{found.at("reasons").get<std::vector<std::string>>(), {}};
+  found.erase("reasons");
+  files.record = std::move(found);
+  return files;
 }
 
 nlohmann::json python_environment(const std::filesystem::path& python) {

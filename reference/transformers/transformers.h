@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "reference/engine.h"
 
@@ -38,6 +39,15 @@ std::unique_ptr<Engine> make_transformers(const TransformersOptions& options);
 
 // What it can do, whatever the checkpoint and the machine.
 Capabilities transformers_capabilities();
+
+// Whether the modules that are loaded are those that their wheels brought (reference_files.py).
+struct ReferenceFiles {
+  std::vector<std::string> reasons;  // why a comparison with it does not count; empty: they are
+  nlohmann::json record;  // {files, distributions, sha256}: how many, and a digest of all
+};
+// Some seconds for the first time, half a second later. `load`: what a comparison loads is loaded
+// first. REQUIRES: Python was started. Throws std::runtime_error when that cannot be told.
+ReferenceFiles reference_files(bool load);
 
 // For `octlm doctor`: versions of Python and of the packages, torch's threads and libraries, the
 // GPU. Never throws for a package that is missing or broken: its entry says so.

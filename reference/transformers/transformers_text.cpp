@@ -10,6 +10,7 @@
 #include "reference/transformers/held.h"
 #include "reference/transformers/python.h"
 #include "reference/transformers/python_call.h"
+#include "reference/transformers/transformers.h"
 
 namespace octlm::reference {
 namespace {
@@ -27,13 +28,15 @@ class TransformersText final : public TextEngine {
  public:
   explicit TransformersText(const std::filesystem::path& folder)
       : engine_(with_python("reading the tokenizer of " + folder.string() + " with Transformers",
-                            [&] { return Held(load(folder)); })) {}
+                            [&] { return Held(load(folder)); })),
+        files_(reference_files(false)) {}
 
   EngineDescription description() const override {
     return with_python("reading the tokenizer's settings", [&] {
       EngineDescription description{"transformers", "", "live",
                                     to_json((*engine_).attr("settings")())};
       description.version = description.settings.at("transformers").get<std::string>();
+      description.uncounted_because = files_.reasons;
       return description;
     });
   }
@@ -102,6 +105,7 @@ class TransformersText final : public TextEngine {
   }
 
   Held engine_;
+  ReferenceFiles files_;
 };
 
 }  // namespace

@@ -94,7 +94,7 @@ class ReportAudit {
     }
     const auto then = chain_until(ledger_.chain(id), experiment.at("trust").at("entry"));
     if (then.empty()) return;  // audit_anchors says so
-    if (standing(then, experiment.at("spec_sha256")).label != experiment.at("label")) {
+    if (recorded_label(then, experiment) != experiment.at("label")) {
       problem(id + ": its label is not what the ledger said then");
     }
     if (run.at("started") < then.back().time) {

@@ -62,7 +62,7 @@ std::string publication_line(const Json& experiment, const Ledger& ledger, Json 
   const Chain& chain = ledger.chain(id);
   const auto then = chain_until(chain, entry);
   if (then.empty()) refuse(id + " is " + label + ": only what is in the ledger can be published");
-  if (const std::string now = standing(then, spec_sha256).label; now != label) {
+  if (const std::string now = recorded_label(then, experiment); now != label) {
     refuse(id + " is " + now + " by the ledger, and " + label + " by the run");
   }
   fields["verdict"] = experiment.at("verdict");

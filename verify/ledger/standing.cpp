@@ -74,4 +74,11 @@ Trust standing(std::span<const LedgerLine> chain, const std::string& spec_sha256
   return trust;
 }
 
+std::string recorded_label(std::span<const LedgerLine> chain, const nlohmann::json& experiment) {
+  Trust trust = standing(chain, experiment.at("spec_sha256"));
+  trust.note_reasons(experiment.at("trust"));
+  trust.settle_reasons();
+  return trust.label;
+}
+
 }  // namespace octlm::verify

@@ -19,6 +19,10 @@ namespace octlm::verify {
 //   unregistered   no chain, another digest, or withdrawn
 Trust standing(std::span<const LedgerLine> chain, const std::string& spec_sha256);
 
+// The label that a record of it has to bear, given the `experiment` line of results.jsonl: that of
+// standing, or "uncounted" where the record says what speaks against the result.
+std::string recorded_label(std::span<const LedgerLine> chain, const nlohmann::json& experiment);
+
 // The last register or amend line; nullptr in an empty chain.
 const LedgerLine* claim_of(std::span<const LedgerLine> chain);
 
