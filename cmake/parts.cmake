@@ -6,8 +6,12 @@
 #   octlm_test(model.config SOURCES config_test.cpp LINK octlm_model [WHOLE] [LABELS slow])
 #                                     one GoogleTest program; WHOLE runs it as one ctest entry
 #   octlm_add_command_test(name COMMAND ...)                       any command as a ctest entry
+#   octlm_fuzz_target(formats.utf8 SOURCES utf8_fuzz.cpp LINK octlm_formats)
+#                                     one reader of foreign bytes: with OCTLM_FUZZ a libFuzzer program,
+#                                     in the tests one that reads each file of fuzz/corpus/<name> once
 
 add_custom_target(octlm_all_tests)
+add_custom_target(octlm_fuzz_targets)
 
 function(octlm_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;LINK" ${ARGN})
@@ -68,5 +72,22 @@ function(octlm_add_command_test name)
                        ENVIRONMENT "${ARG_ENVIRONMENT}" SKIP_REGULAR_EXPRESSION "(^|\n)[0-9]+ skipped in ")
   if(ARG_DEPENDS)
     add_dependencies(octlm_all_tests ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+function(octlm_fuzz_target name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  string(REPLACE "." "_" target ${name}_fuzz)
+  if(OCTLM_FUZZ)
+    add_executable(${target} ${ARG_SOURCES})
+    target_link_libraries(${target} PRIVATE ${ARG_LINK} octlm_warnings -fsanitize=fuzzer)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    add_dependencies(octlm_fuzz_targets ${target})
+  elseif(OCTLM_TESTS)
+    add_executable(${target} ${ARG_SOURCES})
+    target_link_libraries(${target} PRIVATE octlm_replay_corpus ${ARG_LINK} octlm_warnings)
+    octlm_add_command_test(fuzz.${name} LABELS fuzz TIMEOUT 60 DEPENDS ${target}
+      COMMAND ${target} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
   endif()
 endfunction()

@@ -3,5 +3,5 @@ add_library(octlm_warnings INTERFACE)
 target_compile_options(octlm_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wcast-align -Woverloaded-virtual
   -Wdouble-promotion -Wno-psabi
-  # GCC 12 reports std::string assignments inside its own headers.
-  -Wno-restrict)
+  # GCC 12 reports std::string assignments inside its own headers; clang has no such warning.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
